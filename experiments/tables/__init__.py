@@ -20,7 +20,6 @@ from experiments.tables import (
     panel_figure,
     rules,
     say,
-    segmentation,
     suite,
     universum,
     universum_rules,
@@ -82,11 +81,7 @@ CHAPTERS = {
     "itersvr": Chapter(
         "The iterSVR paper",
         "Maximum margin clustering made practical: the paper's tables next to ours.",
-        (
-            *iterative.EXPERIMENTS,
-            *iterative_figures.EXPERIMENTS,
-            *segmentation.EXPERIMENTS,
-        ),
+        iterative.EXPERIMENTS + iterative_figures.EXPERIMENTS,
     ),
     "m2dcu": Chapter(
         "The M2DCU paper",

@@ -1,4 +1,4 @@
-"""Printed columns beside ours, and sentences below tables: which figures of a paper ours miss, and tests."""
+"""Tables of papers, printed columns beside ours, and the sentences below them: which figures ours miss, and tests."""
 
 import csv
 from collections.abc import Callable, Mapping, Sequence
@@ -11,13 +11,13 @@ import numpy as np
 from scipy.stats import wilcoxon
 
 from experiments.store import Store
-from experiments.tables._table import ERROR, MAJORITY, NMI, RAND, Measured, Printed, Row, Table, other, printed
+from experiments.tables._table import ERROR, MAJORITY, NMI, RAND, TUNED, Measured, Printed, Row, Score, Table, printed
 
 REASONS = Path(__file__).with_name("missed.csv")
 SAME = 0.01  # objectives that differ by less, relative, are within the tolerance of a search
 MARGINS = {ERROR: 2.0, RAND: 0.02, NMI: 0.02}  # by which a printed figure is missed, else 1
-OF_PAPER = ", paper's"  # ends the title of a printed column where ours has the same name
-KMEANS = (other("KMeans(1)"), other("KMeans(10)"))
+OF_PAPER, FROM_CLASSES = ", paper's", " from the classes"  # ends of titles
+Columns = Mapping[str, Sequence[Any]]  # ours by the title of the printed one
 Words = Callable[[Table, Store], str]
 
 
@@ -28,19 +28,36 @@ def reasons() -> dict[tuple[str, str], str]:
         return {(line["table"], line["row"]): line["why"] for line in csv.DictReader(lines)}
 
 
-def beside(
-    table: str,
-    ours: Mapping[str, Sequence[Any]],
-    told: Callable[[str, str, str], str] = lambda name, row, text: text,
-) -> tuple[Any, ...]:
-    """The columns of a paper's table, as they are told, each followed by ours of the same method, by its title."""
-    columns: list[Any] = []
-    for title, measured in ours.items():
-        name = title.removesuffix(OF_PAPER)
-        if paper := printed(table).get(name):
-            texts = {row: text if text == "-" else told(name, row, text) for row, text in paper.items()}
-            columns += [Printed(title, texts), *measured]
-    return tuple(columns)
+def from_classes(method: str) -> Measured:
+    """A search that starts from the classes themselves."""
+    return Measured(method + FROM_CLASSES, f"{method} from classes", kind=TUNED, seeds=1)
+
+
+def paper_table(
+    name: str,
+    rows: Sequence[Row],
+    columns: Columns,
+    score: Score = MAJORITY,
+    quick: tuple[str, ...] = (),
+    after: Words | None = None,
+    unit: str = "",
+    shown: Callable[[str, str, str], str] = lambda title, text, unit: text,
+) -> Table:
+    """The rows and columns that a paper prints, each column followed by ours of the same method.
+
+    Ours that it has no column for are under an empty title; those of another table of the paper are left out. Figures
+    stand as they are ``shown``, perhaps relative to those of the column ``unit``.
+    """
+    paper, found = printed(name), []
+    for title, measured in columns.items():
+        texts = paper.get(title.removesuffix(OF_PAPER), {})
+        units = paper.get(unit, dict.fromkeys(texts, ""))
+        if texts:
+            figures = {row: text if text == "-" else shown(title, text, units[row]) for row, text in texts.items()}
+            found.append(Printed(title, figures))
+        found += measured if texts or not title else ()
+    known = {row for texts in paper.values() for row in texts}
+    return Table(name, tuple(row for row in rows if row.label in known), tuple(found), score, quick, after)
 
 
 def together(*sentences: Words) -> Words:
@@ -48,39 +65,37 @@ def together(*sentences: Words) -> Words:
     return lambda table, store: "\n".join(filter(None, (told(table, store) for told in sentences)))
 
 
-def shortfalls(*compared: Sequence[str], ideal: Measured | None = None) -> Words:
+def shortfalls(*compared: Sequence[str]) -> Words:
     """Which rows are missed: for titles of a printed column and of ours, where it beats the first, and where all.
 
-    Both have the reason that ``missed.csv`` knows. Where it beats all the figures are told, and whether ``ideal``, a
-    search from the classes, ends at a lower objective. Rows count if the first column has a figure.
+    Both have the reason that ``missed.csv`` knows. Where it beats all the figures are told, and at what objective a
+    search from the classes ends. Rows count if the first column has a figure.
     """
-    return together(*(lambda table, store, c=titles: _shortfall(table, store, ideal, *c) for titles in compared))
+    return together(*(lambda table, store, c=titles: _shortfall(table, store, *c) for titles in compared))
 
 
-def _shortfall(table: Table, store: Store, ideal: Measured | None, paper: str, *titles: str) -> str:
-    figures = [table.column(paper).figures.get(row.label, "-").split()[0] for row in table.rows]
-    theirs = np.array([np.nan if text == "-" else float(text) for text in figures])
-    ours = np.array([table.means(title, store) for title in titles])
-    short = (theirs - ours) * table.score.better
+def _shortfall(table: Table, store: Store, paper: str, *titles: str) -> str:
+    figures = [table.column(paper).figures[row.label] for row in table.rows]
+    theirs = np.array([np.nan if text == "-" else float(text.split()[0]) for text in figures])
+    means = np.array([table.means(title, store) for title in titles])
+    short = (theirs - means) * table.score.better
     n_rows, margin, digits = np.isfinite(short[0]).sum(), MARGINS.get(table.score, 1.0), table.score.digits
-    if not n_rows:
-        return ""
     missed, by_all = [], []
     for j in np.flatnonzero(short[0] > margin):
         row = table.rows[j]
         known = _reason(table.name, row.label)
-        missed.append(f"{row.label}{f' ({known})' if known else ''}")
+        missed.append(row.label + f" ({known})" * bool(known))
         if np.nanmin(short[:, j]) > margin:
-            means = zip(titles, ours[:, j], strict=True)
-            told = [f"paper {theirs[j]:.{digits}f}", *(f"{title} {v:.{digits}f}" for title, v in means if v == v)]
-            why = "; ".join(filter(None, (known, ideal and told_by_objective(row, store, ideal))))
-            by_all.append(f"{row.label} ({', '.join(told)}{': ' if why else ''}{why})")
+            known_means = {title: mean for title, mean in zip(titles, means[:, j], strict=True) if np.isfinite(mean)}
+            told = [f"{name} {value:.{digits}f}" for name, value in ({"paper": theirs[j]} | known_means).items()]
+            why = "; ".join(filter(None, (known, _told_by_objective(table, row, store, titles[0]))))
+            by_all.append(f"{row.label} ({', '.join(told)}{': ' * bool(why)}{why})")
     name, beats = paper.removesuffix(OF_PAPER), "exceeds" if table.score.better > 0 else "is below"
     found = f"- The paper's {name} {beats} {titles[0]} by more than {margin:g} on {_listed(missed, n_rows)}."
     if len(titles) > 1 and missed:
-        all_rows = _listed(by_all, n_rows, "; ")
-        found += f"\n- It {beats} each of {', '.join(titles)} by more than {margin:g} on {all_rows}."
-    return found
+        told_in_full = _listed(by_all, n_rows, "; ")
+        found += f"\n- It {beats} each of {', '.join(titles)} by more than {margin:g} on {told_in_full}."
+    return found if n_rows else ""
 
 
 def _reason(table: str, label: str) -> str:
@@ -89,17 +104,17 @@ def _reason(table: str, label: str) -> str:
     return next((why for (name, row), why in reasons().items() if name.startswith(paper) and row == label), "")
 
 
-def _listed(names: Sequence[str], rows: int, between: str = ", ") -> str:
-    """How many of the rows, and which."""
-    return f"{len(names)} of {rows} rows: {between.join(names)}" if names else f"none of {rows} rows"
+def _listed(names: Sequence[str], n_rows: int, between: str = ", ") -> str:
+    return f"{len(names)} of {n_rows} rows: {between.join(names)}" if names else f"none of {n_rows} rows"
 
 
-def told_by_objective(row: Row, store: Store, column: Measured) -> str:
+def _told_by_objective(table: Table, row: Row, store: Store, method: str) -> str:
     """Whether a search from the classes ends at a lower objective, in the mean of the data sets of a row.
 
     If it does not, a better optimiser would not lead to the classes; if it does, the search falls short.
     """
-    ends = [record.extra[0] for record in column.records(row, store)]
+    ideals = [column for column in table.columns if column.title == method + FROM_CLASSES]
+    ends = [record.extra[0] for column in ideals for record in column.records(row, store)]
     if not ends:
         return ""
     found, ideal = (float(np.mean([end[name] for end in ends])) for name in ("found", "from_classes"))

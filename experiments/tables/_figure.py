@@ -64,28 +64,22 @@ class Figure:
 
     def section(self, store: Store, folder: Path) -> str:
         """Markdown with the picture, which is written to the folder."""
-        head = f"### {self.title}\n\n`{self.name}`:"
-        try:
-            caption = self._saved(store, folder / f"{self.name}.svg")
-        except MissingError as missing:
-            return f"{head} not run: {missing}\n"
-        picture = f"![{self.title}]({self.name}.svg)"
-        return f"{head} {notes()[self.name][1]}\n\n{picture}\n\n{caption}\n"
-
-    def _saved(self, store: Store, path: Path) -> str:
-        """Draw to a file; returns the caption."""
         import matplotlib
         from cycler import cycler
 
         matplotlib.use("svg")
         from matplotlib.figure import Figure as Canvas
 
+        title, note = notes()[self.name]
+        head, picture = f"### {title}\n\n`{self.name}`:", f"{self.name}.svg"
         with matplotlib.rc_context({**SETTINGS, "axes.prop_cycle": cycler(color=COLOURS)}):
             canvas = Canvas(figsize=self.size)
-            caption = self.draw(canvas, store)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            canvas.savefig(path, format="svg", metadata={"Date": None})
-        return caption
+            try:
+                caption = self.draw(canvas, store)
+            except MissingError as missing:
+                return f"{head} not run: {missing}\n"
+            canvas.savefig(folder / picture, format="svg", metadata={"Date": None})
+        return f"{head} {note}\n\n![{title}]({picture})\n\n{caption}\n"
 
 
 def _flat(cells: Any) -> Iterator[Cell]:
@@ -123,22 +117,20 @@ def measured(store: Store, cell: Cell) -> Any:
     return record
 
 
-def series(store: Store, cells: Mapping[Any, Cell], value: Callable[[Record], float]) -> tuple[Any, Any]:
-    """Abscissae and values of the cells that were measured; ``MissingError`` if none was."""
-    found, missing = [], None
-    for at, cell in cells.items():
-        try:
-            found.append((at, value(measured(store, cell))))
-        except MissingError as error:
-            missing = error
-    if not found:
-        raise missing or MissingError("no cells")
-    return tuple(np.array(found, dtype=float).T)
-
-
 def least_seconds(record: Record) -> float:
     """CPU seconds of the fastest seed: the others may hold what a process does only once."""
     return min(record.seconds)
+
+
+def series(
+    store: Store, cells: Mapping[Any, Cell], value: Callable[[Record], float] = least_seconds
+) -> tuple[Any, Any]:
+    """Abscissae and values of the cells that were measured; ``MissingError`` if none was."""
+    records = {at: store.records.get(cell) for at, cell in cells.items()}
+    found = [(at, value(record)) for at, record in records.items() if record and record.status == "ok"]
+    if not found:
+        measured(store, [*cells.values()][-1])
+    return tuple(np.array(found, dtype=float).T)
 
 
 def growth(at: Any, values: Any) -> float:

@@ -10,6 +10,7 @@ import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -188,13 +189,17 @@ class Measured(Column):
         return self.meaned([(self.score or score)(record) for record in found])
 
 
-def other(name: str, seeds: int = SEEDS) -> Measured:
-    """A method of others at its defaults."""
-    return Measured(name, name, kind=BASELINE, seeds=seeds)
+def ours(method: str, seeds: int = SEEDS, title: str = "", **settings: Any) -> Measured:
+    """One of our methods, at its defaults but for the settings."""
+    return Measured(title or method, method, settings, seeds=seeds)
 
 
-def ours(name: str, seeds: int = SEEDS) -> Measured:
-    return Measured(name, name, seeds=seeds)
+def other(method: str, seeds: int = SEEDS, title: str = "", **settings: Any) -> Measured:
+    """One of others."""
+    return replace(ours(method, seeds, title, **settings), kind=BASELINE)
+
+
+KMEANS = (other("KMeans(1)"), other("KMeans(10)"))
 
 
 @dataclass(frozen=True)
@@ -224,6 +229,12 @@ class Tuned(Column):
                 return tried[0][1]
             best.append(max(scored, key=lambda pair: pair[0])[1].values(one, score, store))
         return by_seed(best)
+
+
+def tuned(title: str, method: str, seeds: int = SEEDS, by: Score = MAJORITY, **axes: Sequence[Any]) -> Tuned:
+    """With the product of some axes as its grid."""
+    grid = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
+    return Tuned(title, method, grid, seeds, by=by)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,5 @@
 """Zhao, Wang, Zhang: Efficient multiclass maximum margin clustering (ICML 2008)."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -8,31 +7,30 @@ from typing import Any
 import numpy as np
 
 from experiments.store import Record, Store
-from experiments.tables._compare import KMEANS, beside, shortfalls, tests, together
+from experiments.tables._compare import Columns, from_classes, paper_table, shortfalls, tests, together
 from experiments.tables._figure import Figure, by_setting, by_size, curves, growths, least_seconds, logarithmic
-from experiments.tables._table import LEAST_TIME, RAND, TUNED, Measured, Row, Table, Tuned, listed, other, ours, printed
+from experiments.tables._table import KMEANS, LEAST_TIME, RAND, Row, Table, listed, other, ours, tuned
 
-WIDTHS = tuple({"width": round(0.1 * i, 1)} for i in range(1, 11))
+WIDTHS = tuple(round(0.1 * i, 1) for i in range(1, 11))
 FACTORS = (0.1, 0.3, 1.0, 3.0)
-PUBLISHED = {"order": "cuts_first", "n_init": 1, "min_cluster_fraction": 0.0}
-ONE_CLUSTER = other("one cluster")
-FROM_CLASSES = Measured("CPM3C from the classes", "CPM3C from classes", kind=TUNED, seeds=1)
-BASELINES: Mapping[str, Sequence[Any]] = {
+PUBLISHED = {"order": ("cuts_first",), "n_init": (1,), "min_cluster_fraction": (0.0,)}
+BASELINES: Columns = {
     "KM": KMEANS,
-    "NC": (Tuned("NCut", "NCut", WIDTHS, seeds=1),),
-    "SVR": (ours("IterSVR"), Tuned("IterSVR tuned", "IterSVR width", WIDTHS, seeds=3)),
+    "NC": (tuned("NCut", "NCut", 1, width=WIDTHS),),
+    "SVR": (ours("IterSVR"), tuned("IterSVR tuned", "IterSVR width", 3, width=WIDTHS)),
 }
-COLUMNS: Mapping[str, Sequence[Any]] = {
+COLUMNS: Columns = {
     "CPM3C, paper's": (
-        Tuned("CPM3C as published", "CPM3C at C", [{"factor": f, **PUBLISHED} for f in FACTORS], seeds=2),
+        tuned("CPM3C as published", "CPM3C at C", 2, factor=FACTORS, **PUBLISHED),
         ours("CPM3C"),
-        Tuned("CPM3C tuned", "CPM3C at C", [{"factor": f, "balance": b} for f in FACTORS for b in (0.0, 0.3)], seeds=2),
-        FROM_CLASSES,
+        tuned("CPM3C tuned", "CPM3C at C", 2, factor=FACTORS, balance=(0.0, 0.3)),
+        from_classes("CPM3C"),
         ours("MaxMarginClustering"),
-        ONE_CLUSTER,
+        other("one cluster"),
     ),
-    **{name: BASELINES[name] for name in ("KM", "NC")},
-    "MMC, paper's": (Measured("MMC", "MMC", {"max_samples": 400}, seeds=1),),
+    "KM": KMEANS,
+    "NC": BASELINES["NC"],
+    "MMC, paper's": (ours("MMC", 1, max_samples=400),),
     "GMC": (ours("GMMC", 1),),
     "SVR": BASELINES["SVR"],
 }
@@ -48,8 +46,8 @@ def _row(row: Row) -> Row:
     return replace(row, only=without(COLUMNS, left_out), seeds=dict.fromkeys(ONE_SEED.get(row.label, ()), 1))
 
 
-def without(columns: Mapping[str, Sequence[Any]], titles: Sequence[str]) -> tuple[str, ...]:
-    """The other titles."""
+def without(columns: Columns, titles: tuple[str, ...]) -> tuple[str, ...]:
+    """The titles of the other columns."""
     return tuple(one.title for some in columns.values() for one in some if one.title not in titles)
 
 
@@ -59,7 +57,7 @@ ROWS = tuple(_row(row) for row in listed("cpm3c-table2"))
 def _impossible(table: Table, store: Store) -> str:
     """Printed figures that no clustering of our rows can have: one cluster is the least that the mapping gives."""
     found = []
-    for row, least in zip(table.rows, table.means(ONE_CLUSTER, store), strict=True):
+    for row, least in zip(table.rows, table.means("one cluster", store), strict=True):
         figures = {name: table.column(name).figures[row.label] for name in ("KM", "NC")}
         below = [f"{name} {text}" for name, text in figures.items() if text != "-" and float(text) < least - 0.1]
         found += [f"{row.label} ({', '.join(below)})"] * bool(below)
@@ -69,23 +67,21 @@ def _impossible(table: Table, store: Store) -> str:
     )
 
 
-MISSED = shortfalls(("CPM3C, paper's", "CPM3C", "CPM3C tuned", "MaxMarginClustering"), ideal=FROM_CLASSES)
-TABLE2 = Table(
-    "cpm3c-table2",
-    ROWS,
-    beside("cpm3c-table2", COLUMNS),
-    quick=("Cora-HA",),
-    after=together(MISSED, _impossible, tests(("CPM3C", "KMeans(10)"), ("CPM3C", "MaxMarginClustering"))),
-)
-TABLE3 = Table("cpm3c-table3", ROWS, beside("cpm3c-table3", COLUMNS), RAND, after=MISSED)
-UNIT = printed("cpm3c-table4")["KM"]
-FITS = {"GMC": (ours("GMMC", 1),), "SVR": (ours("IterSVR"),)}
+MISSED = shortfalls(("CPM3C, paper's", "CPM3C", "CPM3C tuned", "MaxMarginClustering"))
+TESTED = tests(("CPM3C", "KMeans(10)"), ("CPM3C", "MaxMarginClustering"))
+FITS = {"": KMEANS, "GMC": (ours("GMMC", 1),), "SVR": (ours("IterSVR"),)}
 FITS |= {"CPM3C, paper's": (ours("CPM3C"), ours("MaxMarginClustering"))}
-TABLE4 = Table(
-    "cpm3c-table4",
-    tuple(replace(row, note=row.note * (row.label != "Dig 1-7")) for row in ROWS if row.label in UNIT),
-    (*KMEANS, *beside("cpm3c-table4", FITS, lambda _, row, seconds: f"{float(seconds) / float(UNIT[row]):.3g}")),
-    LEAST_TIME,
+TIMED = [replace(row, note=row.note * (row.label != "Dig 1-7")) for row in ROWS]  # its note is on accuracy
+
+
+def _in_kmeans(_: str, seconds: str, unit: str) -> str:
+    return f"{float(seconds) / float(unit):.3g}"
+
+
+TABLES = (
+    paper_table("cpm3c-table2", ROWS, COLUMNS, quick=("Cora-HA",), after=together(MISSED, _impossible, TESTED)),
+    paper_table("cpm3c-table3", ROWS, COLUMNS, RAND, after=MISSED),
+    paper_table("cpm3c-table4", TIMED, FITS, LEAST_TIME, unit="KM", shown=_in_kmeans),
 )
 
 TWO = {
@@ -140,7 +136,7 @@ def _accuracy(record: Record) -> float:
 
 
 EXPERIMENTS = (
-    *(TABLE2, TABLE3, TABLE4),
+    *TABLES,
     Figure("cpm3c-figure1", SIZED, _draw_sizes),
     Figure("cpm3c-figure2", LOOSENED, partial(_draw_tolerances, timed=False)),
     Figure("cpm3c-figure3", LOOSENED, partial(_draw_tolerances, timed=True)),

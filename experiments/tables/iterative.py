@@ -4,7 +4,7 @@ Printed means are of ten runs; "-" where a method ran out of memory. Signs and p
 where one reading alone makes sense. The slides are those of the conference version.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,26 +12,23 @@ import numpy as np
 
 from experiments.data import pairs
 from experiments.store import Store
-from experiments.tables._compare import KMEANS, beside, shortfalls, tests
+from experiments.tables._compare import Columns, paper_table, shortfalls, tests
 from experiments.tables._table import (
-    BASELINE,
     ERROR,
     ITERATIONS,
+    KMEANS,
     LEAST_TIME,
-    TUNED,
-    Measured,
-    Printed,
     Row,
     Table,
-    Tuned,
     listed,
+    other,
     ours,
     printed,
+    tuned,
 )
 
 WIDTHS = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0)  # of the iterative methods and GMMC, in D
 CUT_WIDTHS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)  # of normalised cut and kernel k-means
-MMC_GRID = [{"width": w, "C": c, "most_rows": 100} for w in (1.0, 3.0) for c in (1.0, 10.0, 100.0, 500.0)]
 UNBALANCED = 0.7  # least share of half of the rows; the paper's l of 0.15 n
 ITERATIVE = {"iterSVM": "IterSVM", "iterLS-SVM": "IterLSSVM", "iterSVR": "IterSVR"}  # printed, and ours
 BOUND = (*ITERATIVE.values(), *(f"{name} by width" for name in ITERATIVE.values()), "MMC by width")
@@ -40,15 +37,26 @@ FAR = 2.0  # % of error
 HARD = 10  # % of error
 
 FRONT_DOOR, ITER_SVR = ours("MaxMarginClustering"), ours("IterSVR")
-MMC = Measured("MMC here", "MMC by width", {"most_rows": 100})
-NCUT = Measured("NCut", "NCut", {"local": True}, BASELINE)
+NCUT = other("NCut", local=True)
 LABEL_FREE: dict[str, Sequence[Any]] = {
     "KM": KMEANS,
-    "KKM": (Measured("kernel k-means", "kernel k-means", {"width": 1.0}, BASELINE),),
-    "NC": (Measured("NCut by sign", "NCut by sign", {"width": 1.0}, BASELINE), NCUT),
-    "MMC": (MMC,),
-    "GMMC": (Measured("GMMC here", "GMMC by width", {"most_rows": 1000}),),
+    "KKM": (other("kernel k-means", width=1.0),),
+    "NC": (other("NCut by sign", width=1.0), NCUT),
+    "MMC": (ours("MMC by width", title="MMC here", most_rows=100),),
+    "GMMC": (ours("GMMC by width", title="GMMC here", most_rows=1000),),
     **{name: (ours(title),) for name, title in ITERATIVE.items()},
+}
+FRONT = {"": (FRONT_DOOR,)}
+TUNED_COLUMNS: Columns = {
+    "KM": KMEANS[1:],
+    "KKM": (tuned("kernel k-means tuned", "kernel k-means", 3, width=CUT_WIDTHS),),
+    "NC": (
+        tuned("NCut by sign tuned", "NCut by sign", 1, width=CUT_WIDTHS),
+        tuned("NCut tuned", "NCut", 3, width=CUT_WIDTHS),
+    ),
+    "MMC": (tuned("MMC tuned", "MMC by width", 1, width=(1.0, 3.0), C=(1.0, 10.0, 100.0, 500.0), most_rows=(100,)),),
+    "GMMC": (tuned("GMMC tuned", "GMMC by width", 1, width=WIDTHS, most_rows=(800,)),),
+    **{name: (tuned(f"{title} tuned", f"{title} by width", 2, width=WIDTHS),) for name, title in ITERATIVE.items()},
 }
 
 
@@ -58,98 +66,32 @@ def balanced(name: str) -> tuple[Row, ...]:
     return tuple(replace(row, own=own) if row.data[0] in STATED else row for row in listed(name))
 
 
-def _tuned(title: str, method: str, widths: Sequence[float], seeds: int, **more: Any) -> Tuned:
-    return Tuned(f"{title} tuned", method, [{"width": w, **more} for w in widths], seeds)
-
-
-TUNED_COLUMNS: Mapping[str, Sequence[Any]] = {
-    "KM": KMEANS[1:],
-    "KKM": (_tuned("kernel k-means", "kernel k-means", CUT_WIDTHS, 3),),
-    "NC": (_tuned("NCut by sign", "NCut by sign", CUT_WIDTHS, 1), _tuned("NCut", "NCut", CUT_WIDTHS, 3)),
-    "MMC": (Tuned("MMC tuned", "MMC by width", MMC_GRID, 1),),
-    "GMMC": (_tuned("GMMC", "GMMC by width", WIDTHS, 1, most_rows=800),),
-    **{name: (_tuned(title, f"{title} by width", WIDTHS, 2),) for name, title in ITERATIVE.items()},
-}
-
-
-def _against(names: Sequence[str], columns: Mapping[str, Sequence[Any]]) -> list[tuple[str, str]]:
-    """Titles of printed columns and of ours."""
-    return [(name, columns[name][0].title) for name in names]
-
-
-def _in_kmeans(seconds: str, unit: str) -> str:
+def _in_kmeans(_: str, seconds: str, unit: str) -> str:
     """Printed seconds, and as multiples of the paper's k-means."""
     ratio = float(seconds) / float(unit)
     return f"{ratio:.0f} ({seconds} s)" if ratio >= 100 else f"{ratio:.3g} ({seconds} s)"
 
 
-def _starts(table: Table, store: Store) -> str:
-    errors = [column.records(table.rows[0], store) for column in table.columns[1:3]]
-    if not all(errors):
+def _turns(name: str, epsilon: float | None) -> Sequence[Any]:
+    """From either cut."""
+    by_kmeans = ours("turn by turn", 1, f"{name}, cut by k-means", epsilon=epsilon, start="cut by k-means")
+    return ours("turn by turn", 1, name, epsilon=epsilon), by_kmeans
+
+
+def _cut_words(table: Table, store: Store) -> str:
+    records = [column.records(table.rows[0], store) for column in table.columns[1:3]]
+    if not all(records):
         return ""
-    by_sign, by_kmeans = (records[0].extra[0]["errors"][0] for records in errors)
+    by_sign, by_kmeans = (found[0].extra[0]["errors"][0] for found in records)
     return (
         f"The cut by sign errs by {by_sign:.1f} % here, normalised cut by 21.9 % in the paper; the cut by k-means on "
         f"the same two eigenvectors by {by_kmeans:.1f} %, with clusters of other sizes."
     )
 
 
-def _turns(name: str, epsilon: float | None) -> tuple[Measured, Measured]:
-    by_sign = Measured(name, "turn by turn", {"epsilon": epsilon}, seeds=1)
-    kmeans = {"epsilon": epsilon, "start": "cut by k-means"}
-    return by_sign, replace(by_sign, title=f"{name}, cut by k-means", settings=kmeans)
-
-
-TABLE1 = Table(
-    "iterative-table1",
-    tuple(
-        Row(label, ("optdigits/3-9",), own={"turn by turn": {"C": float(label.split()[-1])}})
-        for label in printed("iterative-table1")["iterSVM"]
-    ),
-    beside("iterative-table1", {"iterSVM": _turns("IterSVM", None), "iterSVR": _turns("IterSVR", 0.0)}),
-    ERROR,
-    ("C = 0.01",),
-    _starts,
-)
-
-START = "start, then IterSVR"
-STARTS = {"random": "random", "KM": "k-means", "NC": "cut by sign"}
-STARTED = Measured("here", START, seeds=3)
-ERRORS, SECONDS = printed("iterative-table2").values()
-TABLE2 = Table(
-    "iterative-table2",
-    tuple(
-        Row(
-            label,
-            pairs("digits"),
-            own={START: {"iterate": label.endswith("iterSVR"), "start": STARTS[label.split()[0]]}},
-        )
-        for label in ERRORS
-    ),
-    (
-        Printed("error", ERRORS),
-        STARTED,
-        Printed("time", {row: _in_kmeans(text, SECONDS["KM only"]) for row, text in SECONDS.items()}),
-        replace(STARTED, title="time here", score=LEAST_TIME),
-    ),
-    ERROR,
-    ("KM only",),
-)
-
-ROWS = balanced("iterative-table4")
-TABLE4 = Table(
-    "iterative-table4",
-    ROWS,
-    (*beside("iterative-table4", LABEL_FREE), FRONT_DOOR),
-    ERROR,
-    ("optdigits 3-8 (s)", "ionosphere"),
-    shortfalls(*_against(("GMMC", *ITERATIVE), LABEL_FREE)),
-)
-
-
 def _tuned_words(table: Table, store: Store) -> str:
     """Also: is it the search or the objective that keeps IterSVR from the classes?"""
-    column = Measured("", "IterSVR by width", {"width": 4.0}, TUNED, 2)
+    column = ours("IterSVR by width", 2, width=4.0)
     better, worse = [], []
     for row in table.rows:
         records = column.records(row, store)
@@ -157,39 +99,14 @@ def _tuned_words(table: Table, store: Store) -> str:
             continue
         found, classes = (np.mean([end[name] for end in records[0].extra]) for name in ("objective", "of_classes"))
         (better if classes < found else worse).append(f"{row.label} ({100 * (classes / found - 1):+.0f} %)")
-    missed = shortfalls(*_against([name for name in TUNED_COLUMNS if name != "KM"], TUNED_COLUMNS))(table, store)
+    missed = shortfalls(*((name, found[0].title) for name, found in TUNED_COLUMNS.items() if name != "KM"))
     return (
-        f"{missed}\n\nRows on which the error of IterSVR exceeds {FAR:g} % at sigma = 4 D, with the objective of the "
-        "classes relative to that of the labels found. Lower, so that the search failed: "
+        f"{missed(table, store)}\n\nRows on which the error of IterSVR exceeds {FAR:g} % at sigma = 4 D, with the "
+        "objective of the classes relative to that of the labels found. Lower, so that the search failed: "
         f"{', '.join(better) or 'none'}. Higher, so that the objective prefers other labels: "
         f"{', '.join(worse) or 'none'}. On image and satellite the classes themselves (430 of 1010 and 703 of 2236 "
         "rows) are outside the balance."
     )
-
-
-TABLE4_TUNED = replace(
-    TABLE4,
-    name="iterative-table4-tuned",
-    columns=beside("iterative-table4", TUNED_COLUMNS),
-    quick=("optdigits 3-8 (s)",),
-    after=_tuned_words,
-)
-UNIT = printed("iterative-table5")["KM"]
-TIMES = beside("iterative-table5", LABEL_FREE, lambda _, row, seconds: _in_kmeans(seconds, UNIT[row]))
-TABLE5 = Table("iterative-table5", ROWS, (*TIMES, FRONT_DOOR), LEAST_TIME)
-TABLE6 = Table("iterative-table6", ROWS, beside("iterative-table6", LABEL_FREE), ITERATIONS)
-
-SLIDES_ERRORS = Table(
-    "iterative-slides-errors",
-    balanced("iterative-slides-errors"),
-    beside(
-        "iterative-slides-errors",
-        LABEL_FREE | {"MMC": (), "GMMC": (), "iterSVR": (ITER_SVR, *TUNED_COLUMNS["iterSVR"], FRONT_DOOR)},
-    ),
-    ERROR,
-    ("3-8",),
-    shortfalls(("iterSVR", "IterSVR")),
-)
 
 
 def _pair_words(table: Table, store: Store) -> str:
@@ -210,42 +127,84 @@ def _pair_words(table: Table, store: Store) -> str:
     )
 
 
-SLIDES_PAIRS = Table(
-    "iterative-slides-pairs",
-    (
-        Row("UCI", pairs("digits")),
-        Row(
-            "MNIST",
-            pairs("mnist-test"),
-            "The 10000 test digits, about 2000 rows per pair. One seed of IterSVM and IterSVR; no widths were tried.",
-            only=("KMeans(1)", "KMeans(10)", "NCut", "IterSVM", "IterSVR", "MaxMarginClustering"),
-            otherwise="not run: six kernels for each of 45 pairs",
-            seeds={"IterSVM": 1, "IterSVR": 1},
-        ),
+OF_COSTS, SECONDS = printed("iterative-table1")["iterSVM"], printed("iterative-table2")["time"]
+START = "start, then IterSVR"
+STARTS = {"random": "random", "KM": "k-means", "NC": "cut by sign"}
+STARTED = ours(START, 3, "here")
+ROWS = balanced("iterative-table4")
+BY_TUNED = paper_table("iterative-table4", ROWS, TUNED_COLUMNS, ERROR, ("optdigits 3-8 (s)",), _tuned_words)
+TABLES = (
+    paper_table(
+        "iterative-table1",
+        [Row(label, ("optdigits/3-9",), own={"turn by turn": {"C": float(label.split()[-1])}}) for label in OF_COSTS],
+        {"iterSVM": _turns("IterSVM", None), "iterSVR": _turns("IterSVR", 0.0)},
+        ERROR,
+        ("C = 0.01",),
+        _cut_words,
     ),
-    beside(
-        "iterative-slides-pairs",
-        LABEL_FREE
-        | {"NC": (NCUT,), "iterSVR": (ITER_SVR, _tuned("IterSVR", "IterSVR by width", WIDTHS, 1), FRONT_DOOR)},
+    paper_table(
+        "iterative-table2",
+        [
+            Row(label, pairs("digits"), own={START: {"iterate": of != "only", "start": STARTS[start]}})
+            for label in SECONDS
+            for start, *_, of in [label.split()]
+        ],
+        {"error": (STARTED,), "time": (replace(STARTED, title="time here", score=LEAST_TIME),)},
+        ERROR,
+        ("KM only",),
+        shown=lambda title, text, _: text if title == "error" else _in_kmeans(title, text, SECONDS["KM only"]),
     ),
-    ERROR,
-    after=_pair_words,
-)
-TIMED = {"NC": NCUT, "MMC": MMC, "iterSVR": ITER_SVR}
-SLIDES_TIMES = Table(
-    "iterative-slides-times",
-    listed("iterative-slides-times"),
-    (
-        *beside(
-            "iterative-slides-times",
-            {name: (replace(one, title=f"time of {one.title}", score=LEAST_TIME),) for name, one in TIMED.items()},
-            lambda _, row, seconds: f"{seconds} s",
-        ),
-        *beside("iterative-slides-times", {f"{name} error": (one,) for name, one in TIMED.items()}),
-        FRONT_DOOR,
+    paper_table(
+        "iterative-table4",
+        ROWS,
+        LABEL_FREE | FRONT,
+        ERROR,
+        ("optdigits 3-8 (s)", "ionosphere"),
+        shortfalls(("GMMC", "GMMC here"), *ITERATIVE.items()),
     ),
-    ERROR,
-    ("digits 2-7",),
+    replace(BY_TUNED, name="iterative-table4-tuned"),
+    paper_table("iterative-table5", ROWS, LABEL_FREE | FRONT, LEAST_TIME, unit="KM", shown=_in_kmeans),
+    paper_table("iterative-table6", ROWS, LABEL_FREE, ITERATIONS),
 )
 
-EXPERIMENTS = (TABLE1, TABLE2, TABLE4, TABLE4_TUNED, TABLE5, TABLE6, SLIDES_ERRORS, SLIDES_PAIRS, SLIDES_TIMES)
+SVR_BY_WIDTH = tuned("IterSVR tuned", "IterSVR by width", 1, width=WIDTHS)
+TIMED = {"NC": NCUT, "MMC": LABEL_FREE["MMC"][0], "iterSVR": ITER_SVR}
+SLIDES = (
+    paper_table(
+        "iterative-slides-errors",
+        balanced("iterative-slides-errors"),
+        LABEL_FREE | {"MMC": (), "GMMC": (), "iterSVR": (ITER_SVR, *TUNED_COLUMNS["iterSVR"], FRONT_DOOR)},
+        ERROR,
+        ("3-8",),
+        shortfalls(("iterSVR", "IterSVR")),
+    ),
+    paper_table(
+        "iterative-slides-pairs",
+        (
+            Row("UCI", pairs("digits")),
+            Row(
+                "MNIST",
+                pairs("mnist-test"),
+                "The 10000 test digits, about 2000 rows per pair. One seed of IterSVM and IterSVR; no widths were "
+                "tried.",
+                only=("KMeans(1)", "KMeans(10)", "NCut", "IterSVM", "IterSVR", "MaxMarginClustering"),
+                otherwise="not run: six kernels for each of 45 pairs",
+                seeds={"IterSVM": 1, "IterSVR": 1},
+            ),
+        ),
+        LABEL_FREE | {"NC": (NCUT,), "iterSVR": (ITER_SVR, SVR_BY_WIDTH, FRONT_DOOR)},
+        ERROR,
+        after=_pair_words,
+    ),
+    paper_table(
+        "iterative-slides-times",
+        listed("iterative-slides-times"),
+        {name: (replace(one, title=f"time of {one.title}", score=LEAST_TIME),) for name, one in TIMED.items()}
+        | {f"{name} error": (one,) for name, one in TIMED.items()}
+        | FRONT,
+        ERROR,
+        ("digits 2-7",),
+        shown=lambda title, text, _: text if title.endswith("error") else f"{text} s",
+    ),
+)
+EXPERIMENTS = (*TABLES, *SLIDES)

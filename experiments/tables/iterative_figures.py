@@ -1,30 +1,39 @@
-"""Figures 1, 2 and 4 to 8 of the iterSVR paper, and its Table VIII, which belongs to Figure 8."""
+"""The figures of the iterSVR paper, and its Table VIII, which belongs to Figure 8.
+
+In Figures 9 and 10 photos are segmented by recursive bisection of their colours.
+"""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from experiments.cells import Cell
+from experiments.photos import small_photo, unpacked
 from experiments.store import Record, Store
-from experiments.tables._compare import beside
+from experiments.tables._compare import paper_table
 from experiments.tables._figure import Figure, MissingError, growth, least_seconds, measured, series
-from experiments.tables._table import BASELINE, NOT_RUN, Measured, Row, Score, Table
+from experiments.tables._table import BASELINE, NOT_RUN, Measured, Row, Score, Table, listed, noted, other, ours
 from experiments.tables.iterative import ITERATIVE, UNBALANCED
+from widegap.image import paint
 
-TASK = "optdigits/3-9"
 COST = 0.01  # of figures 1, 5 and 6, whose captions our copy of the paper has lost
 COSTS = (0.0001, 0.01, 1.0, 100.0)
 TUBES = (0.0, 0.5, 0.9)
 
 
-def turns(C: float, epsilon: float | None) -> Cell:
+def _turns(C: float, epsilon: float | None) -> Cell:
     """IterSVM or, with an epsilon, IterSVR; the cells of Table I."""
-    return Cell.of(TASK, "turn by turn", 1, C=C, epsilon=epsilon)
+    return Cell.of("optdigits/3-9", "turn by turn", 1, C=C, epsilon=epsilon)
 
 
-BY_TUBE = {"IterSVM": turns(COST, None)} | {f"IterSVR, epsilon = {e:g}": turns(COST, e) for e in TUBES}
+def _tube(epsilon: float) -> Callable[[Any], Any]:
+    """The Laplacian loss if it has no width."""
+    return lambda at: np.maximum(0, np.abs(1 - at) - epsilon)
+
+
+BY_TUBE = {"IterSVM": _turns(COST, None)} | {f"IterSVR, epsilon = {e:g}": _turns(COST, e) for e in TUBES}
 
 
 def _turn_by_turn(name: str, cells: Mapping[str, Cell], size: tuple[float, float]) -> Figure:
@@ -74,15 +83,6 @@ def _margins(name: str, cells: Mapping[str, Cell], losses: Mapping[str, Any], re
     return Figure(name, cells, drawn, (7.0, 2.8))
 
 
-def _hinge(at: Any) -> Any:
-    return np.maximum(0, 1 - at)
-
-
-def _tube(epsilon: float) -> Callable[[Any], Any]:
-    """The Laplacian loss if it has no width."""
-    return lambda at: np.maximum(0, np.abs(1 - at) - epsilon)
-
-
 STARTED = {
     pair: Cell.of(f"digits/{pair}", "start, then IterSVR", 20, start="k-means") for pair in "4-9 1-4 1-9 1-8".split()
 }
@@ -130,7 +130,7 @@ class Growth(Measured):
 
     def text(self, row: Row, score: Any, store: Store) -> str:
         try:
-            at, seconds = series(store, self.by_size(), least_seconds)
+            at, seconds = series(store, self.by_size())
         except MissingError:
             return NOT_RUN
         return f"{growth(at, seconds):.2f} ({at[0]:.0f} to {at[-1]:.0f} rows)"
@@ -142,13 +142,12 @@ GROWTHS = {
     "NC": Growth("NCut", "NCut", {"local": True}, BASELINE, sizes=UP_TO_8000),
     "GMMC": Growth("GMMC here", "GMMC by width", {"most_rows": 1000}, seeds=1, sizes=SOME_OF_A1A),
     **{name: Growth(title, title, SAME_RANK) for name, title in ITERATIVE.items()},
+    "": Growth("MaxMarginClustering", "MaxMarginClustering"),
 }
-FRONT_DOOR = Growth("MaxMarginClustering", "MaxMarginClustering")
-ALL_GROWTHS = (*GROWTHS.values(), FRONT_DOOR)
-TABLE8 = Table(
+TABLE8 = paper_table(
     "iterative-table8",
     (Row("exponent", ("adult",)),),
-    (*beside("iterative-table8", {name: (column,) for name, column in GROWTHS.items()}), FRONT_DOOR),
+    {name: (column,) for name, column in GROWTHS.items()},
     Score("exponent d of the CPU time n^d, fitted to the least time of every size", lambda r: r.seconds, better=0),
 )
 
@@ -162,10 +161,10 @@ def _draw_growths(figure: Any, store: Store) -> str:
     left, right = figure.subplots(1, 2)
     unit = least_seconds(measured(store, GROWTHS["KM"].by_size()[ROWS[0]]))
     told = []
-    for column in ALL_GROWTHS:
+    for column in GROWTHS.values():
         try:
             at, errors = series(store, column.by_size(), _balanced_error)
-            _, seconds = series(store, column.by_size(), least_seconds)
+            _, seconds = series(store, column.by_size())
         except MissingError:
             continue
         left.plot(at, errors, ".-", label=column.title)
@@ -177,18 +176,72 @@ def _draw_growths(figure: Any, store: Store) -> str:
     return f"Balanced error in %, mean of the sizes that each ran on: {', '.join(told)}."
 
 
-FIGURES = (
+def _mean_words(table: Table, store: Store) -> str:
+    means = np.array([table.means(column, store) for column in table.columns])
+    if np.isnan(means).any():
+        return ""
+    best = (means >= means.max(axis=0) - 0.0005).sum(axis=1)
+    found = zip(table.columns, means.mean(axis=1), best, strict=True)
+    told = [f"{column.title} {mean:.3f} ({times})" for column, mean, times in found]
+    return f"Mean of the {len(table.rows)} rows, and times best: {', '.join(told)}."
+
+
+SEGMENTED = Table(
+    "iterative-figure9",
+    tuple(
+        replace(row, label=f"{row.label} in {number} segments", own={"segments": {"number": number}})
+        for row in listed("iterative-figure9")
+        for number in (2, 4)
+    ),
+    (
+        other("segments", 3, "k-means", by="k-means"),
+        *(ours("segments", 3, name, by=name) for name in ("IterSVM", "IterSVR", "MaxMarginClustering")),
+    ),
+    replace(noted("by_hand", 3), title="Rand index of the pixels, mean over all segmentations by hand"),
+    ("horses 113016 in 2 segments",),
+    _mean_words,
+)
+PHOTO = "china"
+DRAWN = {by: Cell.of(f"photo/{PHOTO}", "segments", 1, by=by, number=5, keep=True) for by in ("k-means", "IterSVR")}
+
+
+def _draw_stages(figure: Any, store: Store) -> str:
+    """The photo and its segments after every split, in their mean colours, by two methods."""
+    photo = small_photo(PHOTO)
+    grid = figure.subplots(len(DRAWN), 5)
+    told = []
+    for line, (name, cell) in zip(grid, DRAWN.items(), strict=True):
+        stages = [unpacked(text).reshape(photo.shape[:2]) for text in measured(store, cell).extra[0]["stages"]]
+        for axes, stage in zip(line, (None, *stages), strict=True):
+            axes.imshow(photo if stage is None else paint(photo, stage), interpolation="nearest")
+            axes.set(xticks=[], yticks=[], title="photo" if stage is None else f"{stage.max() + 1} segments")
+            axes.grid(False)
+            axes.spines[:].set_visible(False)
+        line[0].set_ylabel(name)
+        share = 100 * np.bincount(stages[-1].ravel()) / stages[-1].size
+        told.append(f"{name} {', '.join(f'{s:.0f}' for s in share)}")
+    return f"Shares of the five segments in %: {'; '.join(told)}."
+
+
+EXPERIMENTS = (
     _turn_by_turn("iterative-figure1", {"IterSVM": BY_TUBE["IterSVM"]}, (7.0, 2.6)),
-    _margins("iterative-figure2", {f"C = {C:g}": turns(C, None) for C in COSTS}, {"hinge": _hinge}, (-2, 40)),
-    _margins("iterative-figure4", {f"C = {C:g}": turns(C, 0.0) for C in COSTS}, {"Laplacian": _tube(0)}, (-0.5, 2.5)),
+    _margins(
+        "iterative-figure2",
+        {f"C = {C:g}": _turns(C, None) for C in COSTS},
+        {"hinge": lambda at: np.maximum(0, 1 - at)},
+        (-2, 40),
+    ),
+    _margins("iterative-figure4", {f"C = {C:g}": _turns(C, 0.0) for C in COSTS}, {"Laplacian": _tube(0)}, (-0.5, 2.5)),
     _turn_by_turn("iterative-figure5", BY_TUBE, (7.0, 3.2)),
     _margins(
         "iterative-figure6",
-        {f"epsilon = {e:g}": turns(COST, e) for e in TUBES},
+        {f"epsilon = {e:g}": _turns(COST, e) for e in TUBES},
         {f"epsilon = {e:g}": _tube(e) for e in TUBES},
         (-0.5, 2.5),
     ),
     Figure("iterative-figure7", STARTED, _draw_starts, (7.5, 2.6)),
-    Figure("iterative-figure8", [column.by_size() for column in ALL_GROWTHS], _draw_growths, (7.5, 3.6)),
+    Figure("iterative-figure8", [column.by_size() for column in GROWTHS.values()], _draw_growths, (7.5, 3.6)),
+    TABLE8,
+    SEGMENTED,
+    Figure("iterative-figure10", DRAWN, _draw_stages, (9.0, 2.9)),
 )
-EXPERIMENTS = (*FIGURES, TABLE8)

@@ -1,81 +1,61 @@
 """Zhao, Kwok, Zhang: Multiple kernel clustering (SDM 2009)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 import numpy as np
 
 from experiments.store import Record, Store
-from experiments.tables._compare import beside, shortfalls
-from experiments.tables._figure import (
-    Figure,
-    by_setting,
-    by_size,
-    curves,
-    draw,
-    growths,
-    least_seconds,
-    logarithmic,
-    series,
-)
-from experiments.tables._table import MAJORITY, RAND, TUNED, Measured, Printed, Table, Tuned, listed, ours, printed
+from experiments.tables._compare import Columns, from_classes, paper_table, shortfalls
+from experiments.tables._figure import Figure, by_setting, by_size, curves, draw, growths, logarithmic, series
+from experiments.tables._table import MAJORITY, RAND, Measured, Printed, Row, Tuned, listed, ours, printed, tuned
 from experiments.tables.cpm3c import BASELINES, BINARY, TOLERANCES, without
 
 GRID: dict[str, Sequence[Any]] = {"C": (10.0, 100.0), "balance": (0.0, 0.3)}
 DEGREES, MEDIANS = {"degree": (2, 3)}, {"width": (0.75, 1.5, 3.0)}
 KERNELS = ("linear", "poly", "rbf")
-FROM_CLASSES = Measured("MKC from the classes", "MKC from classes", kind=TUNED, seeds=1)
 
 
-def _tuned(title: str, kernels: tuple[str, ...], axes: dict[str, Sequence[Any]]) -> Tuned:
-    settings = [{"kernels": kernels, **dict(zip(axes, values, strict=True))} for values in product(*axes.values())]
-    return Tuned(title, "MKC kernels", settings, seeds=1)
+def _tuned(title: str, *kernels: str, **axes: Sequence[Any]) -> Tuned:
+    return tuned(title, "MKC kernels", 1, kernels=(kernels,), **GRID, **axes)
 
 
-COLUMNS: Mapping[str, Sequence[Any]] = {
+COLUMNS: Columns = {
     "MKC, paper's": (
-        _tuned("MKC tuned", KERNELS, GRID | DEGREES | MEDIANS),
-        Measured("MKC of three", "MKC kernels"),
+        _tuned("MKC tuned", *KERNELS, **DEGREES, **MEDIANS),
+        ours("MKC kernels", title="MKC of three"),
         ours("MKC"),
-        FROM_CLASSES,
+        from_classes("MKC"),
         ours("MaxMarginClustering"),
     ),
-    "K1, paper's": (_tuned("K1", ("linear",), GRID),),
-    "K2, paper's": (_tuned("K2", ("poly",), GRID | DEGREES),),
-    "K3, paper's": (_tuned("K3", ("rbf",), GRID | MEDIANS),),
+    "K1, paper's": (_tuned("K1", "linear"),),
+    "K2, paper's": (_tuned("K2", "poly", **DEGREES),),
+    "K3, paper's": (_tuned("K3", "rbf", **MEDIANS),),
     **BASELINES,
 }
 MORE = ("digits0689", "digits1279", "letterABCD", "mnist01234")  # clusters than IterSVR takes
 ROWS = tuple(replace(row, only=without(COLUMNS, BINARY * (row.label in MORE))) for row in listed("mkc-table2"))
 SUBSETS = {"letterAvB": 500, "satellite": 500, "letterABCD": 500, "mnist01234": 1000}
-PART = Measured("MKC subset", "MKC subset")
-MISSED = shortfalls(("MKC, paper's", "MKC", "MKC tuned", "MaxMarginClustering"), ideal=FROM_CLASSES)
+PART = ours("MKC subset")
+MISSED = shortfalls(("MKC, paper's", "MKC", "MKC tuned", "MaxMarginClustering"))
 
 
-def _fitted_to(title: str) -> Measured:
+def _part(row: Row) -> Row:
+    return replace(row, only=None, own={PART.method: {"size": SUBSETS.get(row.label)}})
+
+
+def _fitted(title: str) -> Measured:
     """MKC fitted to "all" rows or a "subset", with the score that the title names."""
     score = RAND if title.endswith("Rand") else MAJORITY
     return replace(ours("MKC") if title.startswith("all") else PART, title=title, score=score)
 
 
+FITTED = {"": (Printed("rows of the subset", SUBSETS),)} | {name: (_fitted(name),) for name in printed("mkc-table3")}
 TABLES = (
-    Table("mkc-table2", ROWS, beside("mkc-table2", COLUMNS), quick=("digits2v7",), after=MISSED),
-    Table("mkc-table2-rand", ROWS, beside("mkc-table2-rand", COLUMNS), RAND, after=MISSED),
-    Table(
-        "mkc-table3",
-        tuple(
-            replace(row, only=None, own={PART.method: {"size": SUBSETS[row.label]}})
-            for row in ROWS
-            if row.label in SUBSETS
-        ),
-        (
-            Printed("rows of the subset", SUBSETS),
-            *beside("mkc-table3", {title: (_fitted_to(title),) for title in printed("mkc-table3")}),
-        ),
-        quick=("letterAvB",),
-    ),
+    paper_table("mkc-table2", ROWS, COLUMNS, quick=("digits2v7",), after=MISSED),
+    paper_table("mkc-table2-rand", ROWS, COLUMNS, RAND, after=MISSED),
+    paper_table("mkc-table3", [_part(row) for row in ROWS], FITTED, quick=("letterAvB",)),
 )
 
 SETS = {
@@ -99,7 +79,7 @@ BY_TOLERANCE = by_setting(TURNED, "MKC kernels", "tol", TOLERANCES)
 
 def _alone(store: Store, label: str) -> tuple[Any, Any]:
     """Sizes and the sum of the times of the three kernels, one after the other, where all were measured."""
-    times = [dict(zip(*series(store, lines[label], least_seconds), strict=True)) for lines in ALONE]
+    times = [dict(zip(*series(store, lines[label]), strict=True)) for lines in ALONE]
     sizes = sorted(set.intersection(*map(set, times)))
     return np.array(sizes), np.array([sum(of_kernel[size] for of_kernel in times) for size in sizes])
 
@@ -108,9 +88,8 @@ def _draw_against_single(canvas: Any, store: Store) -> str:
     """A panel a data set: MKC, and its kernels one after the other."""
     ratios = []
     for axes, label in zip(canvas.subplots(2, 3).flat, SETS, strict=True):
-        at, together = series(store, TOGETHER[label], least_seconds)
+        ((at, together),) = curves(axes, store, {"MKC": TOGETHER[label]}).values()
         sizes, apart = _alone(store, label)
-        draw(axes, at, together, 0, "MKC")
         draw(axes, sizes, apart, 1, "K1 + K2 + K3")
         logarithmic(axes, "x", "y")
         axes.set_title(label, fontsize=9)
