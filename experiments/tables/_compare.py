@@ -1,6 +1,5 @@
 """Tables of papers, printed columns beside ours, and the sentences below them: which figures ours miss, and tests."""
 
-import csv
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -11,7 +10,20 @@ import numpy as np
 from scipy.stats import wilcoxon
 
 from experiments.store import Store
-from experiments.tables._table import ERROR, MAJORITY, NMI, RAND, TUNED, Measured, Printed, Row, Score, Table, printed
+from experiments.tables._table import (
+    ERROR,
+    MAJORITY,
+    NMI,
+    RAND,
+    TUNED,
+    Measured,
+    Printed,
+    Row,
+    Score,
+    Table,
+    lines_of,
+    printed,
+)
 
 REASONS = Path(__file__).with_name("missed.csv")
 SAME = 0.01  # objectives that differ by less, relative, are within the tolerance of a search
@@ -24,8 +36,7 @@ Words = Callable[[Table, Store], str]
 @cache
 def reasons() -> dict[tuple[str, str], str]:
     """Why ours misses a figure of a paper, by the first table that prints the row and the label of the row."""
-    with REASONS.open(encoding="utf-8", newline="") as lines:
-        return {(line["table"], line["row"]): line["why"] for line in csv.DictReader(lines)}
+    return {(line["table"], line["row"]): line["why"] for line in lines_of(REASONS)}
 
 
 def from_classes(method: str) -> Measured:
@@ -68,8 +79,8 @@ def together(*sentences: Words) -> Words:
 def shortfalls(*compared: Sequence[str]) -> Words:
     """Which rows are missed: for titles of a printed column and of ours, where it beats the first, and where all.
 
-    Both have the reason that ``missed.csv`` knows. Where it beats all the figures are told, and at what objective a
-    search from the classes ends. Rows count if the first column has a figure.
+    Both have the reason that ``missed.csv`` knows, the second kind also at what objective a search from the classes
+    ends. Rows count if the first column has a figure.
     """
     return together(*(lambda table, store, c=titles: _shortfall(table, store, *c) for titles in compared))
 
@@ -77,35 +88,35 @@ def shortfalls(*compared: Sequence[str]) -> Words:
 def _shortfall(table: Table, store: Store, paper: str, *titles: str) -> str:
     figures = [table.column(paper).figures[row.label] for row in table.rows]
     theirs = np.array([np.nan if text == "-" else float(text.split()[0]) for text in figures])
-    means = np.array([table.means(title, store) for title in titles])
-    short = (theirs - means) * table.score.better
-    n_rows, margin, digits = np.isfinite(short[0]).sum(), MARGINS.get(table.score, 1.0), table.score.digits
+    short = table.score.better * (theirs - [table.means(title, store) for title in titles])
+    n_rows, margin = np.isfinite(short[0]).sum(), MARGINS.get(table.score, 1.0)
     missed, by_all = [], []
     for j in np.flatnonzero(short[0] > margin):
         row = table.rows[j]
-        known = _reason(table.name, row.label)
-        missed.append(row.label + f" ({known})" * bool(known))
+        why = [_reason(table.name, row.label)]
+        missed.append(_explained(row.label, why))
         if np.nanmin(short[:, j]) > margin:
-            known_means = {title: mean for title, mean in zip(titles, means[:, j], strict=True) if np.isfinite(mean)}
-            told = [f"{name} {value:.{digits}f}" for name, value in ({"paper": theirs[j]} | known_means).items()]
-            why = "; ".join(filter(None, (known, _told_by_objective(table, row, store, titles[0]))))
-            by_all.append(f"{row.label} ({', '.join(told)}{': ' * bool(why)}{why})")
+            by_all.append(_explained(row.label, [*why, _told_by_objective(table, row, store, titles[0])]))
     name, beats = paper.removesuffix(OF_PAPER), "exceeds" if table.score.better > 0 else "is below"
-    found = f"- The paper's {name} {beats} {titles[0]} by more than {margin:g} on {_listed(missed, n_rows)}."
+    found = f"- The paper's {name} {beats} {titles[0]} by more than {margin:g} on {_counted(missed, n_rows)}."
     if len(titles) > 1 and missed:
-        told_in_full = _listed(by_all, n_rows, "; ")
-        found += f"\n- It {beats} each of {', '.join(titles)} by more than {margin:g} on {told_in_full}."
+        found += f"\n- It {beats} each of {', '.join(titles)} by more than {margin:g} on {_counted(by_all, n_rows)}."
     return found if n_rows else ""
+
+
+def _explained(label: str, reasons: Sequence[str]) -> str:
+    why = "; ".join(filter(None, reasons))
+    return f"{label} ({why})" if why else label
+
+
+def _counted(labels: Sequence[str], n_rows: int) -> str:
+    return f"{len(labels)} of {n_rows} rows: {', '.join(labels)}" if labels else f"none of {n_rows} rows"
 
 
 def _reason(table: str, label: str) -> str:
     """Of a row in any table of the same paper."""
     paper = table.partition("-")[0]
     return next((why for (name, row), why in reasons().items() if name.startswith(paper) and row == label), "")
-
-
-def _listed(names: Sequence[str], n_rows: int, between: str = ", ") -> str:
-    return f"{len(names)} of {n_rows} rows: {between.join(names)}" if names else f"none of {n_rows} rows"
 
 
 def _told_by_objective(table: Table, row: Row, store: Store, method: str) -> str:

@@ -110,10 +110,8 @@ def by_setting(sets: Mapping[str, str], method: str, name: str, values: Iterable
 def measured(store: Store, cell: Cell) -> Any:
     """The record of a cell that went well."""
     record = store.records.get(cell)
-    if record is None:
-        raise MissingError(f"{cell.method} on {cell.data}")
-    if record.status != "ok":
-        raise MissingError(f"{cell.method} on {cell.data}: {record.reason}")
+    if record is None or record.status != "ok":
+        raise MissingError(f"{cell.method} on {cell.data}{f': {record.reason}' if record else ''}")
     return record
 
 

@@ -36,11 +36,16 @@ def notes() -> dict[str, tuple[str, str]]:
 
 
 @cache
+def lines_of(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+@cache
 def printed(name: str) -> dict[str, dict[str, str]]:
     """What a paper prints in a table, by column and label of the row; "-" as the paper has it."""
-    with (PAPERS / f"{name}.csv").open(encoding="utf-8", newline="") as lines:
-        head, *rows = csv.reader(lines)
-    return {title: {row[0]: row[j] for row in rows} for j, title in enumerate(head) if j}
+    lines = lines_of(PAPERS / f"{name}.csv")
+    return {title: {line["row"]: line[title] for line in lines} for title in lines[0] if title != "row"}
 
 
 @dataclass(frozen=True)
@@ -107,7 +112,7 @@ class Row:
     only: tuple[str, ...] | None = None
     otherwise: str = "-"
     own: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # settings of a method in this row alone
-    seeds: Mapping[str, int] = field(default_factory=dict)  # title of a column: at most so many, where a run takes long
+    seeds: Mapping[str, int] = field(default_factory=dict)  # title of a column: at most so many; it is not run with 0
 
     def parts(self) -> list["Row"]:
         """A row for each data set."""
@@ -121,8 +126,7 @@ def rows_of(sets: Mapping[str, str]) -> tuple[Row, ...]:
 
 def listed(table: str) -> tuple[Row, ...]:
     """The rows that ``rows.csv`` has for a table; "digits/pairs" are all pairs of digits."""
-    with ROWS.open(encoding="utf-8", newline="") as lines:
-        found = [line for line in csv.DictReader(lines) if line["table"] == table]
+    found = [line for line in lines_of(ROWS) if line["table"] == table]
     data = {line["data"]: (line["data"],) for line in found}
     data |= {name: pairs(name.removesuffix("/pairs")) for name in data if name.endswith("/pairs")}
     return tuple(Row(line["label"], data[line["data"]], line["note"]) for line in found)
@@ -166,9 +170,9 @@ class Measured(Column):
     meaned = staticmethod(by_seed)  # over the data sets of a row
 
     def cells(self, row: Row) -> list[Cell]:
-        if row.only is not None and self.title not in row.only:
-            return []
         seeds = min(self.seeds, row.seeds.get(self.title, self.seeds))
+        if not seeds or (row.only is not None and self.title not in row.only):
+            return []
         settings = {**self.settings, **row.own.get(self.method, {})}
         return [Cell.of(name, self.method, seeds, **settings) for name in row.data]
 
@@ -221,13 +225,12 @@ class Tuned(Column):
 
     def values(self, row: Row, score: Score, store: Store) -> Any:
         """Every data set of the row has its own best setting."""
-        best = []
+        best, columns = [], self.columns()
         for one in row.parts():
-            tried = [(column, column.values(one, self.by, store)) for column in self.columns()]
-            scored = [(float(np.mean(values)), column) for column, values in tried if not isinstance(values, str)]
-            if not scored:
-                return tried[0][1]
-            best.append(max(scored, key=lambda pair: pair[0])[1].values(one, score, store))
+            means = [column.mean(one, self.by, store) for column in columns]
+            if np.isnan(means).all():
+                return columns[0].values(one, self.by, store)
+            best.append(columns[int(np.nanargmax(means))].values(one, score, store))
         return by_seed(best)
 
 
@@ -251,17 +254,17 @@ class Table:
 
     @property
     def title(self) -> str:
-        return self._noted[0].format(**self.told)
+        return self._noted()[0]
 
     @property
     def head(self) -> str:
         """Name, score and note."""
-        return f"`{self.name}`: {self.score.title}. {self._noted[1].format(**self.told)}".strip()
+        return f"`{self.name}`: {self.score.title}. {self._noted()[1]}".strip()
 
-    @property
-    def _noted(self) -> tuple[str, str]:
-        """ "labels-5" is one of "labels"."""
-        return notes().get(self.name) or notes()[self.name.rpartition("-")[0]]
+    def _noted(self) -> list[str]:
+        """Title and note; "labels-5" is one of "labels"."""
+        texts = notes().get(self.name) or notes()[self.name.rpartition("-")[0]]
+        return [text.format(**self.told) for text in texts]
 
     def cells(self, rows: Iterable[str] | None = None) -> list[Cell]:
         names = [row.label for row in self.rows]
@@ -327,9 +330,8 @@ class Table:
 def costs(table: Table) -> tuple[Table, Table]:
     """Time and memory of the fits of a table."""
     plain = replace(table, quick=(), after=None)
-    return replace(plain, name=f"{table.name}-times", score=LEAST_TIME), replace(
-        plain, name=f"{table.name}-memory", score=MEMORY
-    )
+    times, memory = f"{table.name}-times", f"{table.name}-memory"
+    return replace(plain, name=times, score=LEAST_TIME), replace(plain, name=memory, score=MEMORY)
 
 
 def markdown(labels: Sequence[str], heads: Sequence[str], figures: Sequence[Sequence[str]]) -> str:

@@ -43,12 +43,7 @@ def _row(row: Row) -> Row:
     """IterSVR is for two clusters, MMC and GMMC for few rows of two; the pairs of MNIST are many."""
     two, few = row.data[0].partition("/")[2].count("-") == 1, row.label.startswith("Dig ")
     left_out = SMALL * (not (two and few)) + BINARY * (not two) + BINARY[1:] * (row.label == "MNIST")
-    return replace(row, only=without(COLUMNS, left_out), seeds=dict.fromkeys(ONE_SEED.get(row.label, ()), 1))
-
-
-def without(columns: Columns, titles: tuple[str, ...]) -> tuple[str, ...]:
-    """The titles of the other columns."""
-    return tuple(one.title for some in columns.values() for one in some if one.title not in titles)
+    return replace(row, seeds=dict.fromkeys(left_out, 0) | dict.fromkeys(ONE_SEED.get(row.label, ()), 1))
 
 
 ROWS = tuple(_row(row) for row in listed("cpm3c-table2"))

@@ -13,7 +13,7 @@ from scipy.stats import t as student
 
 from experiments.cells import Cell
 from experiments.store import Store
-from experiments.tables._table import ACCURACY, BASELINE, Measured, Row, Score, Table, noted
+from experiments.tables._table import ACCURACY, BASELINE, FREE, Measured, Row, Score, Table, noted
 from experiments.universum_data import CHOSEN_ON, REPORTED_ON
 
 METHOD, JUNK = "M2DCU by rule", "M2DCU amid junk"
@@ -52,35 +52,22 @@ GAINED = Score("points gained over the run without, and a 95 % interval", noted(
 
 @dataclass(frozen=True)
 class OverCollections(Measured):
-    """One value a collection, the mean of its seeds: over these are means and intervals."""
+    """One value a collection, the mean of its seeds. Gains are over collections of their own, with an interval."""
 
-    seeds: int = JUNK_SEEDS
+    collections: Sequence[str] = ()
 
     @staticmethod
     def meaned(found: list[Any]) -> Any:
         return np.array([np.mean(values) for values in found])
 
-    def text(self, row: Row, score: Score, store: Store) -> str:
-        values = self.values(row, score, store)
-        return values if isinstance(values, str) else f"{values.mean():.1f}"
-
-
-@dataclass(frozen=True)
-class Half(OverCollections):
-    """The gain of a rule, the settings of its row, over the collections of one half."""
-
-    names: Sequence[str] = ()
-
     def cells(self, row: Row) -> list[Cell]:
-        return super().cells(replace(row, data=_aside(self.names)))
+        return super().cells(replace(row, data=tuple(f"aside/{name}" for name in self.collections or row.data)))
 
     def text(self, row: Row, score: Score, store: Store) -> str:
         values = self.values(row, score, store)
-        return values if isinstance(values, str) else with_interval(values)
-
-
-def _aside(names: Sequence[str]) -> tuple[str, ...]:
-    return tuple(f"aside/{name}" for name in names)
+        if isinstance(values, str):
+            return values
+        return with_interval(values) if self.collections else f"{values.mean():.1f}"
 
 
 def interval(values: Any) -> tuple[float, float]:
@@ -95,36 +82,28 @@ def with_interval(values: Any) -> str:
 
 
 A, A_NMI, B, B_NMI = (
-    Half(f"{half}: {title}", METHOD, seeds=SEEDS, score=noted(f"gain_{of}"), names=names)
+    OverCollections(f"{half}: {title}", METHOD, seeds=SEEDS, score=noted(f"gain_{of}"), collections=names)
     for half, names in (("half A", CHOSEN_ON), ("half B", REPORTED_ON))
     for title, of in (("accuracy", "accuracy"), ("mutual information", "nmi"))
 )
 
 
-def chosen_rule(table: Table, store: Store) -> Row | None:
-    """The rule with the largest mean gain of accuracy on half A; None before all are measured."""
-    means = table.means(A, store)
-    return None if np.isnan(means).any() else table.rows[int(np.argmax(means))]
-
-
 def verdict(table: Table, store: Store) -> str:
     """Which rule half A chooses, what it gains on half B, and whether that is more than chance."""
-    row = chosen_rule(table, store)
-    if row is None or np.isnan(B.mean(row, table.score, store)):
-        return "Not complete."
-    accuracy, information = (column.text(row, table.score, store) for column in (B, B_NMI))
+    means = table.means(A, store)
+    row = table.rows[int(np.argmax(means))]
     values = {one.label: B.values(one, table.score, store) for one in table.rows}
+    if np.isnan(means).any() or isinstance(values[row.label], str):
+        return "Not complete."
+    on_a, on_b, information = (column.text(row, table.score, store) for column in (A, B, B_NMI))
     least = {label: interval(found)[0] for label, found in values.items() if not isinstance(found, str)}
     sure = [label for label, low in least.items() if low > 0]
-    earned = row.label in sure
-    words = (
-        "It earns its place as the default" if earned else "That may be chance: no rule earns a place as the default"
-    )
+    chance = "That may be chance: no rule earns a place as the default"
     return (
-        f"Half A chooses *{row.label}*, {A.text(row, table.score, store)} points of accuracy. On half B it gains "
-        f"{accuracy} of accuracy and {information} of mutual information, in points, with 95 % intervals. {words}. Of "
-        f"the {len(least)} rules measured on half B, {len(sure)} have an interval of accuracy above "
-        f"0{': ' if sure else ''}{', '.join(sure)}."
+        f"Half A chooses *{row.label}*, {on_a} points of accuracy. On half B it gains {on_b} of accuracy and "
+        f"{information} of mutual information, in points, with 95 % intervals. "
+        f"{'It earns its place as the default' if row.label in sure else chance}. Of the {len(least)} rules measured "
+        f"on half B, {len(sure)} have an interval of accuracy above 0{': ' if sure else ''}{', '.join(sure)}."
     )
 
 
@@ -137,12 +116,12 @@ RULED = Table(
     told={"A": len(CHOSEN_ON), "B": len(REPORTED_ON), "SEEDS": SEEDS},
 )
 
-WAYS = (
-    OverCollections("margins without", JUNK, {"by": "without"}),
-    OverCollections("universum, weight 0.3", JUNK, {"by": "universum"}),
-    OverCollections("universum, weight 1", JUNK, {"by": "universum", "share": 1.0}),
-    OverCollections("logistic regression", JUNK, {"by": "logistic"}, BASELINE),
-)
+WAYS = {
+    "margins without": {"by": "without"},
+    "universum, weight 0.3": {"by": "universum"},
+    "universum, weight 1": {"by": "universum", "share": 1.0},
+    "logistic regression": {"by": "logistic"},
+}
 LEFT = replace(noted("junk_left"), title="junk left in topics, in % of all junk", better=0)
 RIGHT = replace(noted("kept_right"), title="rows kept in topics that have the right one, in %", better=0)
 
@@ -164,10 +143,11 @@ def _differences(table: Table, store: Store) -> str:
 
 KEPT = Table(
     "universum-junk",
+    tuple(Row(f"{100 * share:.0f} % junk", REPORTED_ON, own={JUNK: {"junk": share}}) for share in (0.1, 0.2, 0.3)),
     tuple(
-        Row(f"{100 * share:.0f} % junk", _aside(REPORTED_ON), own={JUNK: {"junk": share}}) for share in (0.1, 0.2, 0.3)
+        OverCollections(title, JUNK, way, BASELINE if title.startswith("logistic") else FREE, JUNK_SEEDS)
+        for title, way in WAYS.items()
     ),
-    WAYS,
     LEFT,
     after=_differences,
 )
