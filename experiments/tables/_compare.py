@@ -10,25 +10,11 @@ import numpy as np
 from scipy.stats import wilcoxon
 
 from experiments.store import Store
-from experiments.tables._table import (
-    ERROR,
-    MAJORITY,
-    NMI,
-    RAND,
-    TUNED,
-    Measured,
-    Printed,
-    Row,
-    Score,
-    Table,
-    lines_of,
-    printed,
-)
+from experiments.tables._table import LEAST_TIME, MAJORITY, Printed, Row, Score, Table, lines_of, printed
 
 REASONS = Path(__file__).with_name("missed.csv")
 SAME = 0.01  # objectives that differ by less, relative, are within the tolerance of a search
-MARGINS = {ERROR: 2.0, RAND: 0.02, NMI: 0.02}  # by which a printed figure is missed, else 1
-OF_PAPER, FROM_CLASSES = ", paper's", " from the classes"  # ends of titles
+OF_PAPER = ", paper's"  # ends the title of a printed column where ours has the same name
 Columns = Mapping[str, Sequence[Any]]  # ours by the title of the printed one
 Words = Callable[[Table, Store], str]
 
@@ -39,11 +25,6 @@ def reasons() -> dict[tuple[str, str], str]:
     return {(line["table"], line["row"]): line["why"] for line in lines_of(REASONS)}
 
 
-def from_classes(method: str) -> Measured:
-    """A search that starts from the classes themselves."""
-    return Measured(method + FROM_CLASSES, f"{method} from classes", kind=TUNED, seeds=1)
-
-
 def paper_table(
     name: str,
     rows: Sequence[Row],
@@ -51,24 +32,30 @@ def paper_table(
     score: Score = MAJORITY,
     quick: tuple[str, ...] = (),
     after: Words | None = None,
-    unit: str = "",
-    shown: Callable[[str, str, str], str] = lambda title, text, unit: text,
+    shown: Callable[[str, str, str], str] = lambda title, row, text: text,
 ) -> Table:
-    """The rows and columns that a paper prints, each column followed by ours of the same method.
+    """The rows and columns that a paper prints, as they are ``shown``, each column followed by ours of the same method.
 
-    Ours that it has no column for are under an empty title; those of another table of the paper are left out. Figures
-    stand as they are ``shown``, perhaps relative to those of the column ``unit``.
+    Ours that it has no column for are under an empty title; those of another table of the paper are left out.
     """
     paper, found = printed(name), []
     for title, measured in columns.items():
-        texts = paper.get(title.removesuffix(OF_PAPER), {})
-        units = paper.get(unit, dict.fromkeys(texts, ""))
-        if texts:
-            figures = {row: text if text == "-" else shown(title, text, units[row]) for row, text in texts.items()}
+        if texts := paper.get(title.removesuffix(OF_PAPER)):
+            figures = {row: text if text == "-" else shown(title, row, text) for row, text in texts.items()}
             found.append(Printed(title, figures))
         found += measured if texts or not title else ()
     known = {row for texts in paper.values() for row in texts}
     return Table(name, tuple(row for row in rows if row.label in known), tuple(found), score, quick, after)
+
+
+def time_table(
+    name: str, rows: Sequence[Row], columns: Columns, unit: str, told: Callable[[str, float, str], str]
+) -> Table:
+    """With the seconds of a paper in those of its k-means, the column ``unit``."""
+    units = printed(name)[unit]
+    return paper_table(
+        name, rows, columns, LEAST_TIME, shown=lambda title, row, s: told(title, float(s) / float(units[row]), s)
+    )
 
 
 def together(*sentences: Words) -> Words:
@@ -89,7 +76,7 @@ def _shortfall(table: Table, store: Store, paper: str, *titles: str) -> str:
     figures = [table.column(paper).figures[row.label] for row in table.rows]
     theirs = np.array([np.nan if text == "-" else float(text.split()[0]) for text in figures])
     short = table.score.better * (theirs - [table.means(title, store) for title in titles])
-    n_rows, margin = np.isfinite(short[0]).sum(), MARGINS.get(table.score, 1.0)
+    n_rows, margin = np.isfinite(short[0]).sum(), table.score.margin
     missed, by_all = [], []
     for j in np.flatnonzero(short[0] > margin):
         row = table.rows[j]
@@ -124,7 +111,7 @@ def _told_by_objective(table: Table, row: Row, store: Store, method: str) -> str
 
     If it does not, a better optimiser would not lead to the classes; if it does, the search falls short.
     """
-    ideals = [column for column in table.columns if column.title == method + FROM_CLASSES]
+    ideals = [column for column in table.columns if column.title == f"{method} from the classes"]
     ends = [record.extra[0] for column in ideals for record in column.records(row, store)]
     if not ends:
         return ""

@@ -116,38 +116,38 @@ RULED = Table(
     told={"A": len(CHOSEN_ON), "B": len(REPORTED_ON), "SEEDS": SEEDS},
 )
 
-WAYS = {
-    "margins without": {"by": "without"},
-    "universum, weight 0.3": {"by": "universum"},
-    "universum, weight 1": {"by": "universum", "share": 1.0},
-    "logistic regression": {"by": "logistic"},
-}
+
+def _way(title: str, kind: str = FREE, **settings: Any) -> OverCollections:
+    return OverCollections(title, JUNK, settings, kind, JUNK_SEEDS)
+
+
+WAYS = (
+    _way("margins without", by="without"),
+    _way("universum, weight 0.3", by="universum"),
+    _way("universum, weight 1", by="universum", share=1.0),
+    _way("logistic regression", BASELINE, by="logistic"),
+)
 LEFT = replace(noted("junk_left"), title="junk left in topics, in % of all junk", better=0)
 RIGHT = replace(noted("kept_right"), title="rows kept in topics that have the right one, in %", better=0)
 
 
 def _differences(table: Table, store: Store) -> str:
     """What a universum changes against margins without it, with intervals over collections."""
-    first, *others = table.columns
+    found = [[column.values(row, table.score, store) for row in table.rows] for column in table.columns]
+    if any(isinstance(values, str) for of_column in found for values in of_column):
+        return "Not complete."
     lines = []
-    for column in others:
-        told = []
-        for row in table.rows:
-            values = [one.values(row, table.score, store) for one in (first, column)]
-            if any(isinstance(value, str) for value in values):
-                return "Not complete."
-            told.append(f"{row.label} {with_interval(values[1] - values[0])}")
-        lines.append(f"- {column.title} less {first.title}: {'; '.join(told)}.")
+    for column, of_column in zip(table.columns[1:], found[1:], strict=True):
+        pairs = zip(table.rows, found[0], of_column, strict=True)
+        told = [f"{row.label} {with_interval(values - without)}" for row, without, values in pairs]
+        lines.append(f"- {column.title} less {table.columns[0].title}: {'; '.join(told)}.")
     return "\n".join(lines)
 
 
 KEPT = Table(
     "universum-junk",
     tuple(Row(f"{100 * share:.0f} % junk", REPORTED_ON, own={JUNK: {"junk": share}}) for share in (0.1, 0.2, 0.3)),
-    tuple(
-        OverCollections(title, JUNK, way, BASELINE if title.startswith("logistic") else FREE, JUNK_SEEDS)
-        for title, way in WAYS.items()
-    ),
+    WAYS,
     LEFT,
     after=_differences,
 )
