@@ -30,13 +30,13 @@ def paper_table(
     rows: Sequence[Row],
     columns: Columns,
     score: Score = MAJORITY,
-    quick: tuple[str, ...] = (),
     after: Words | None = None,
     shown: Callable[[str, str, str], str] = lambda title, row, text: text,
 ) -> Table:
     """The rows and columns that a paper prints, as they are ``shown``, each column followed by ours of the same method.
 
-    Ours that it has no column for are under an empty title; those of another table of the paper are left out.
+    Ours that it has no column for are under an empty title; those of another table of the paper are left out. A short
+    run takes the first row, unless that is of many data sets.
     """
     paper, found = printed(name), []
     for title, measured in columns.items():
@@ -45,7 +45,9 @@ def paper_table(
             found.append(Printed(title, figures))
         found += measured if texts or not title else ()
     known = {row for texts in paper.values() for row in texts}
-    return Table(name, tuple(row for row in rows if row.label in known), tuple(found), score, quick, after)
+    listed = tuple(row for row in rows if row.label in known)
+    quick = (listed[0].label,) if len(listed[0].data) == 1 else ()
+    return Table(name, listed, tuple(found), score, quick, after)
 
 
 def time_table(

@@ -154,12 +154,6 @@ class Column:
         return float("nan") if isinstance(values, str) else float(np.mean(values))
 
 
-def by_seed(found: list[Any]) -> Any:
-    """Meaned over data sets; a method that is not seeded has one value everywhere."""
-    length = min(len(values) for values in found)
-    return np.mean([values[:length] for values in found], axis=0)
-
-
 @dataclass(frozen=True)
 class Measured(Column):
     """One method under one setting."""
@@ -170,7 +164,6 @@ class Measured(Column):
     kind: str = FREE
     seeds: int = SEEDS
     score: Score | None = None
-    meaned = staticmethod(by_seed)  # over the data sets of a row
 
     def cells(self, row: Row) -> list[Cell]:
         seeds = min(self.seeds, row.seeds.get(self.title, self.seeds))
@@ -195,14 +188,20 @@ class Measured(Column):
             return f"{NOT_RUN}: memory was not measured"
         return self.meaned([(self.score or score)(record) for record in found])
 
+    @staticmethod
+    def meaned(found: Sequence[Any]) -> Any:
+        """Over the data sets of a row, seed by seed; a method that is not seeded has one value everywhere."""
+        length = min(map(len, found))
+        return np.mean([values[:length] for values in found], axis=0)
+
 
 def ours(method: str, seeds: int = SEEDS, title: str = "", **settings: Any) -> Measured:
-    """One of our methods, at its defaults but for the settings."""
+    """A method of ours, at its defaults but for the settings."""
     return Measured(title or method, method, settings, seeds=seeds)
 
 
 def other(method: str, seeds: int = SEEDS, title: str = "", **settings: Any) -> Measured:
-    """One of others."""
+    """A method of others."""
     return replace(ours(method, seeds, title, **settings), kind=BASELINE)
 
 
@@ -221,7 +220,7 @@ class Tuned(Column):
     by: Score = MAJORITY
 
     def columns(self) -> list[Measured]:
-        return [Measured(self.title, self.method, settings, TUNED, self.seeds) for settings in self.grid]
+        return [ours(self.method, self.seeds, self.title, **settings) for settings in self.grid]
 
     def cells(self, row: Row) -> list[Cell]:
         return [cell for column in self.columns() for cell in column.cells(row)]
@@ -234,7 +233,7 @@ class Tuned(Column):
             if np.isnan(means).all():
                 return columns[0].values(one, self.by, store)
             best.append(columns[int(np.nanargmax(means))].values(one, score, store))
-        return by_seed(best)
+        return Measured.meaned(best)
 
 
 def tuned(title: str, method: str, seeds: int = SEEDS, by: Score = MAJORITY, **axes: Sequence[Any]) -> Tuned:

@@ -55,11 +55,13 @@ def _impossible(table: Table, store: Store) -> str:
     for row, least in zip(table.rows, table.means("one cluster", store), strict=True):
         figures = {name: table.column(name).figures[row.label] for name in ("KM", "NC")}
         below = [f"{name} {text}" for name, text in figures.items() if text != "-" and float(text) < least - 0.1]
-        found += [f"{row.label} ({', '.join(below)})"] * bool(below)
-    return bool(found) * (
+        if below:
+            found.append(f"{row.label} ({', '.join(below)})")
+    told = (
         "- The mapping to largest classes gives any clustering at least the figure of one cluster. The paper prints "
         f"less on {len(found)} rows, so it must have used other rows or another mapping there: {', '.join(found)}."
     )
+    return told if found else ""
 
 
 MISSED = shortfalls(("CPM3C, paper's", "CPM3C", "CPM3C tuned", "MaxMarginClustering"))
@@ -68,7 +70,7 @@ FITS = {"": KMEANS, "GMC": (ours("GMMC", 1),), "SVR": (ours("IterSVR"),)}
 FITS |= {"CPM3C, paper's": (ours("CPM3C"), ours("MaxMarginClustering"))}
 TIMED = [replace(row, note=row.note * (row.label != "Dig 1-7")) for row in ROWS]  # its note is on accuracy
 TABLES = (
-    paper_table("cpm3c-table2", ROWS, COLUMNS, quick=("Cora-HA",), after=together(MISSED, _impossible, TESTED)),
+    paper_table("cpm3c-table2", ROWS, COLUMNS, after=together(MISSED, _impossible, TESTED)),
     paper_table("cpm3c-table3", ROWS, COLUMNS, RAND, after=MISSED),
     time_table("cpm3c-table4", TIMED, FITS, "KM", lambda _, ratio, seconds: f"{ratio:.3g}"),
 )

@@ -59,10 +59,6 @@ def _in_kmeans(_: str, ratio: float, seconds: str) -> str:
     return f"{ratio:.0f} ({seconds} s)" if ratio >= 100 else f"{ratio:.3g} ({seconds} s)"
 
 
-def _from_starts(title: str, _: str, text: str) -> str:
-    return text if title == "error" else _in_kmeans(title, float(text) / float(SECONDS["KM only"]), text)
-
-
 def _turns(name: str, epsilon: float | None) -> Sequence[Any]:
     """From either cut."""
     by_kmeans = ours("turn by turn", 1, f"{name}, cut by k-means", epsilon=epsilon, start="cut by k-means")
@@ -119,18 +115,19 @@ def _pair_words(table: Table, store: Store) -> str:
 
 
 OF_COSTS, SECONDS = printed("iterative-table1")["iterSVM"], printed("iterative-table2")["time"]
+IN_KMEANS = {row: _in_kmeans("", float(text) / float(SECONDS["KM only"]), text) for row, text in SECONDS.items()}
 START = "start, then IterSVR"
 STARTS = {"random": "random", "KM": "k-means", "NC": "cut by sign"}
 STARTED = ours(START, 3, "here")
 ROWS = balanced("iterative-table4")
-BY_TUNED = paper_table("iterative-table4", ROWS, TUNED_COLUMNS, ERROR, ("optdigits 3-8 (s)",), _tuned_words)
+MISSED = shortfalls(("GMMC", "GMMC here"), *ITERATIVE.items())
+BY_TUNED = paper_table("iterative-table4", ROWS, TUNED_COLUMNS, ERROR, _tuned_words)
 TABLES = (
     paper_table(
         "iterative-table1",
         [Row(label, ("optdigits/3-9",), own={"turn by turn": {"C": float(label.split()[-1])}}) for label in OF_COSTS],
         {"iterSVM": _turns("IterSVM", None), "iterSVR": _turns("IterSVR", 0.0)},
         ERROR,
-        ("C = 0.01",),
         _cut_words,
     ),
     paper_table(
@@ -142,22 +139,15 @@ TABLES = (
         ],
         {"error": (STARTED,), "time": (replace(STARTED, title="time here", score=LEAST_TIME),)},
         ERROR,
-        ("KM only",),
-        shown=_from_starts,
+        shown=lambda title, row, text: IN_KMEANS[row] if title == "time" else text,
     ),
-    paper_table(
-        "iterative-table4",
-        ROWS,
-        LABEL_FREE | FRONT,
-        ERROR,
-        ("optdigits 3-8 (s)", "ionosphere"),
-        shortfalls(("GMMC", "GMMC here"), *ITERATIVE.items()),
-    ),
+    paper_table("iterative-table4", ROWS, LABEL_FREE | FRONT, ERROR, MISSED),
     replace(BY_TUNED, name="iterative-table4-tuned"),
     time_table("iterative-table5", ROWS, LABEL_FREE | FRONT, "KM", _in_kmeans),
     paper_table("iterative-table6", ROWS, LABEL_FREE, replace(noted("iterations"), better=0)),
 )
 
+SLOW = {"IterSVM": 1, "IterSVR": 1, "IterSVR tuned": 0}
 SVR_BY_WIDTH = tuned("IterSVR tuned", "IterSVR by width", 1, width=WIDTHS)
 TIMED = {"NC": NCUT, "MMC": LABEL_FREE["MMC"][0], "iterSVR": ITER_SVR}
 SLIDES = (
@@ -166,22 +156,14 @@ SLIDES = (
         balanced("iterative-slides-errors"),
         LABEL_FREE | {"MMC": (), "GMMC": (), "iterSVR": (ITER_SVR, *TUNED_COLUMNS["iterSVR"], FRONT_DOOR)},
         ERROR,
-        ("3-8",),
         shortfalls(("iterSVR", "IterSVR")),
     ),
     paper_table(
         "iterative-slides-pairs",
-        (
-            Row("UCI", pairs("digits")),
-            Row(
-                "MNIST",
-                pairs("mnist-test"),
-                "The 10000 test digits, about 2000 rows per pair. One seed of IterSVM and IterSVR; no widths were "
-                "tried.",
-                otherwise="not run: six kernels for each of 45 pairs",
-                seeds={"IterSVM": 1, "IterSVR": 1, "IterSVR tuned": 0},
-            ),
-        ),
+        [
+            replace(row, seeds=SLOW, otherwise="not run: six kernels for each of 45 pairs") if row.note else row
+            for row in listed("iterative-slides-pairs")
+        ],
         LABEL_FREE | {"NC": (NCUT,), "iterSVR": (ITER_SVR, SVR_BY_WIDTH, FRONT_DOOR)},
         ERROR,
         after=_pair_words,
@@ -193,7 +175,6 @@ SLIDES = (
         | {f"{name} error": (one,) for name, one in TIMED.items()}
         | FRONT,
         ERROR,
-        ("digits 2-7",),
         shown=lambda title, _, text: text if title.endswith("error") else f"{text} s",
     ),
 )

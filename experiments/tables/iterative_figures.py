@@ -19,13 +19,16 @@ from experiments.tables.iterative import ITERATIVE, UNBALANCED
 from widegap.image import paint
 
 COST = 0.01  # of figures 1, 5 and 6, whose captions our copy of the paper has lost
-COSTS = (0.0001, 0.01, 1.0, 100.0)
 TUBES = (0.0, 0.5, 0.9)
 
 
 def _turns(C: float, epsilon: float | None) -> Cell:
     """IterSVM or, with an epsilon, IterSVR; the cells of Table I."""
     return Cell.of("optdigits/3-9", "turn by turn", 1, C=C, epsilon=epsilon)
+
+
+def _by_cost(epsilon: float | None) -> dict[str, Cell]:
+    return {f"C = {C:g}": _turns(C, epsilon) for C in (0.0001, 0.01, 1.0, 100.0)}
 
 
 def _tube(epsilon: float) -> Callable[[Any], Any]:
@@ -225,13 +228,8 @@ def _draw_stages(figure: Any, store: Store) -> str:
 
 EXPERIMENTS = (
     _turn_by_turn("iterative-figure1", {"IterSVM": BY_TUBE["IterSVM"]}, (7.0, 2.6)),
-    _margins(
-        "iterative-figure2",
-        {f"C = {C:g}": _turns(C, None) for C in COSTS},
-        {"hinge": lambda at: np.maximum(0, 1 - at)},
-        (-2, 40),
-    ),
-    _margins("iterative-figure4", {f"C = {C:g}": _turns(C, 0.0) for C in COSTS}, {"Laplacian": _tube(0)}, (-0.5, 2.5)),
+    _margins("iterative-figure2", _by_cost(None), {"hinge": lambda at: np.maximum(0, 1 - at)}, (-2, 40)),
+    _margins("iterative-figure4", _by_cost(0.0), {"Laplacian": _tube(0)}, (-0.5, 2.5)),
     _turn_by_turn("iterative-figure5", BY_TUBE, (7.0, 3.2)),
     _margins(
         "iterative-figure6",
