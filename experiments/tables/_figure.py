@@ -98,9 +98,8 @@ def by_size(sets: Mapping[str, tuple[str, Sequence[int]]], method: str, **settin
     }
 
 
-def by_setting(sets: Mapping[str, str], method: str, name: str, values: Iterable[Any]) -> Lines:
+def by_setting(sets: Mapping[str, str], method: str, name: str, values: Sequence[Any]) -> Lines:
     """Cells under several values of a setting, by the label of a data set."""
-    values = list(values)
     return {
         label: {value: Cell.of(data, method, SEEDS, **{name: value}) for value in values}
         for label, data in sets.items()
