@@ -10,7 +10,6 @@ from experiments.tables import (
     doubt,
     iterative,
     iterative_figures,
-    iterative_slides,
     kernel_choice,
     lengths,
     mixed,
@@ -21,7 +20,6 @@ from experiments.tables import (
     panel_figure,
     rules,
     say,
-    segmentation,
     suite,
     universum,
     universum_rules,
@@ -83,12 +81,7 @@ CHAPTERS = {
     "itersvr": Chapter(
         "The iterSVR paper",
         "Maximum margin clustering made practical: the paper's tables next to ours.",
-        (
-            *iterative.EXPERIMENTS,
-            *iterative_slides.EXPERIMENTS,
-            *iterative_figures.EXPERIMENTS,
-            *segmentation.EXPERIMENTS,
-        ),
+        iterative.EXPERIMENTS + iterative_figures.EXPERIMENTS,
     ),
     "m2dcu": Chapter(
         "The M2DCU paper",

@@ -1,79 +1,120 @@
-"""Sentences below tables, computed from the results: what a paper has and ours have not, and tests."""
+"""Tables of papers, printed columns beside ours, and the sentences below them: which figures ours miss, and tests."""
 
-import csv
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats import wilcoxon
 
 from experiments.store import Store
-from experiments.tables._table import MAJORITY, Printed, Row, Table
+from experiments.tables._table import LEAST_TIME, MAJORITY, Printed, Row, Score, Table, lines_of, printed
 
 REASONS = Path(__file__).with_name("missed.csv")
 SAME = 0.01  # objectives that differ by less, relative, are within the tolerance of a search
+OF_PAPER = ", paper's"  # ends the title of a printed column where ours has the same name
+Columns = Mapping[str, Sequence[Any]]  # ours by the title of the printed one
+Words = Callable[[Table, Store], str]
 
 
 @cache
 def reasons() -> dict[tuple[str, str], str]:
     """Why ours misses a figure of a paper, by the first table that prints the row and the label of the row."""
-    with REASONS.open(encoding="utf-8", newline="") as lines:
-        return {(line["table"], line["row"]): line["why"] for line in csv.DictReader(lines)}
+    return {(line["table"], line["row"]): line["why"] for line in lines_of(REASONS)}
 
 
-def shortfalls(
-    table: Table,
-    store: Store,
-    printed: Printed,
-    titles: Sequence[str],
-    margin: float,
-    why: Callable[[Row], str] = lambda row: "",
-    of: str = "",
-) -> str:
-    """Rows where a figure of the paper exceeds the first of our columns by more than a margin, and all of them.
+def paper_table(
+    name: str,
+    rows: Sequence[Row],
+    columns: Columns,
+    score: Score = MAJORITY,
+    after: Words | None = None,
+    shown: Callable[[str, str, str], str] = lambda title, row, text: text,
+) -> Table:
+    """The rows and columns that a paper prints, as they are ``shown``, each column followed by ours of the same method.
 
-    Rows of the second kind are told in full. Both have the reason that ``missed.csv`` knows, under the name of the
-    table or of the one that it is ``of``, and the second kind also what ``why`` says; without a figure in the first
-    column a row does not count.
+    Ours that it has no column for are under an empty title; those of another table of the paper are left out. A short
+    run takes the first row, unless that is of many data sets.
     """
-    digits, first = table.score.digits, titles[0]
-    means = {title: table.means(title, store) for title in titles}
-    rows, missed, told = 0, [], []
-    for j, row in enumerate(table.rows):
-        ours = {title: column[j] for title, column in means.items() if not np.isnan(column[j])}
-        if row.label not in printed.figures or first not in ours:
-            continue
-        rows += 1
-        paper = float(printed.figures[row.label])
-        known = reasons().get((of or table.name, row.label), "")
-        if paper - ours[first] > margin:
-            missed.append(f"{row.label}{f' ({known})' if known else ''}")
-        if paper - max(ours.values()) > margin:
-            figures = ", ".join(f"{title} {value:.{digits}f}" for title, value in ours.items())
-            reason = "; ".join(filter(None, (known, why(row))))
-            told.append(f"{row.label} (paper {paper:.{digits}f}, {figures}{': ' if reason else ''}{reason})")
-    if not rows:
-        return ""
-    name = printed.title.removesuffix(", paper's")
-    found = [f"The paper's {name} exceeds {first} by more than {margin:g} on {_listed(missed, rows)}."]
-    if missed:
-        found.append(f"It exceeds each of {', '.join(titles)} by more than {margin:g} on {_listed(told, rows, '; ')}.")
-    return "\n".join(f"- {sentence}" for sentence in found)
+    paper, found = printed(name), []
+    for title, measured in columns.items():
+        if texts := paper.get(title.removesuffix(OF_PAPER)):
+            figures = {row: text if text == "-" else shown(title, row, text) for row, text in texts.items()}
+            found.append(Printed(title, figures))
+        found += measured if texts or not title else ()
+    known = {row for texts in paper.values() for row in texts}
+    listed = tuple(row for row in rows if row.label in known)
+    quick = (listed[0].label,) if len(listed[0].data) == 1 else ()
+    return Table(name, listed, tuple(found), score, quick, after)
 
 
-def _listed(names: Sequence[str], rows: int, between: str = ", ") -> str:
-    """How many of the rows, and which."""
-    return f"{len(names)} of {rows} rows: {between.join(names)}" if names else f"none of {rows} rows"
+def time_table(
+    name: str, rows: Sequence[Row], columns: Columns, unit: str, told: Callable[[str, float, str], str]
+) -> Table:
+    """With the seconds of a paper in those of its k-means, the column ``unit``."""
+    units = printed(name)[unit]
+    return paper_table(
+        name, rows, columns, LEAST_TIME, shown=lambda title, row, s: told(title, float(s) / float(units[row]), s)
+    )
 
 
-def told_by_objective(row: Row, store: Store, column: Any) -> str:
+def together(*sentences: Words) -> Words:
+    """Those that have something to say, a line each."""
+    return lambda table, store: "\n".join(filter(None, (told(table, store) for told in sentences)))
+
+
+def shortfalls(*compared: Sequence[str]) -> Words:
+    """Which rows are missed: for titles of a printed column and of ours, where it beats the first, and where all.
+
+    Both have the reason that ``missed.csv`` knows, the second kind also at what objective a search from the classes
+    ends. Rows count if the first column has a figure.
+    """
+    return together(*(lambda table, store, c=titles: _shortfall(table, store, *c) for titles in compared))
+
+
+def _shortfall(table: Table, store: Store, paper: str, *titles: str) -> str:
+    figures = [table.column(paper).figures[row.label] for row in table.rows]
+    theirs = np.array([np.nan if text == "-" else float(text.split()[0]) for text in figures])
+    short = table.score.better * (theirs - [table.means(title, store) for title in titles])
+    n_rows, margin = np.isfinite(short[0]).sum(), table.score.margin
+    missed, by_all = [], []
+    for j in np.flatnonzero(short[0] > margin):
+        row = table.rows[j]
+        why = [_reason(table.name, row.label)]
+        missed.append(_explained(row.label, why))
+        if np.nanmin(short[:, j]) > margin:
+            by_all.append(_explained(row.label, [*why, _told_by_objective(table, row, store, titles[0])]))
+    name, beats = paper.removesuffix(OF_PAPER), "exceeds" if table.score.better > 0 else "is below"
+    found = f"- The paper's {name} {beats} {titles[0]} by more than {margin:g} on {_counted(missed, n_rows)}."
+    if len(titles) > 1 and missed:
+        found += f"\n- It {beats} each of {', '.join(titles)} by more than {margin:g} on {_counted(by_all, n_rows)}."
+    return found if n_rows else ""
+
+
+def _explained(label: str, reasons: Sequence[str]) -> str:
+    why = "; ".join(filter(None, reasons))
+    return f"{label} ({why})" if why else label
+
+
+def _counted(labels: Sequence[str], n_rows: int) -> str:
+    return f"{len(labels)} of {n_rows} rows: {', '.join(labels)}" if labels else f"none of {n_rows} rows"
+
+
+def _reason(table: str, label: str) -> str:
+    """Of a row in any table of the same paper."""
+    paper = table.partition("-")[0]
+    return next((why for (name, row), why in reasons().items() if name.startswith(paper) and row == label), "")
+
+
+def _told_by_objective(table: Table, row: Row, store: Store, method: str) -> str:
     """Whether a search from the classes ends at a lower objective, in the mean of the data sets of a row.
 
     If it does not, a better optimiser would not lead to the classes; if it does, the search falls short.
     """
-    ends = [record.extra[0] for record in column.records([row], store)]
+    ideals = [column for column in table.columns if column.title == f"{method} from the classes"]
+    ends = [record.extra[0] for column in ideals for record in column.records(row, store)]
     if not ends:
         return ""
     found, ideal = (float(np.mean([end[name] for end in ends])) for name in ("found", "from_classes"))
@@ -83,20 +124,26 @@ def told_by_objective(row: Row, store: Store, column: Any) -> str:
     return f"a search from the classes ends at {side} objective, {ideal:.3g} instead of {found:.3g}"
 
 
-def tested(table: Table, store: Store, label: str, first: str, second: str) -> str:
-    """Wilcoxon's signed-rank test of the accuracies of two columns over the data sets of a row."""
-    from scipy.stats import wilcoxon
+def tests(*compared: tuple[str, str]) -> Words:
+    """Wilcoxon's signed-rank test of the accuracies of two columns over the data sets of a row that has several."""
 
-    row = next(row for row in table.rows if row.label == label)
-    part = replace(table, rows=tuple(row.parts()), score=MAJORITY)
-    one, another = (part.means(title, store) for title in (first, second))
+    def told(table: Table, store: Store) -> str:
+        rows = [row for row in table.rows if len(row.data) > 1]
+        return "\n".join(filter(None, (_tested(table, store, row, *titles) for row in rows for titles in compared)))
+
+    return told
+
+
+def _tested(table: Table, store: Store, row: Row, first: str, second: str) -> str:
+    parts = replace(table, rows=tuple(row.parts()), score=MAJORITY)
+    one, another = (parts.means(title, store) for title in (first, second))
     if np.isnan([one, another]).any():
         return ""
     difference = np.round(one - another, 6)
     chance = wilcoxon(difference).pvalue if difference.any() else 1.0
     better, worse = int((difference > 0).sum()), int((difference < 0).sum())
     return (
-        f"{label}: {first} {one.mean():.1f} against {second} {another.mean():.1f} in the mean of {len(one)} pairs; "
-        f"better on {better}, worse on {worse}, equal on {len(one) - better - worse}; Wilcoxon's signed-rank test "
-        f"gives p = {chance:.2g}."
+        f"- {row.label}: {first} {one.mean():.1f} against {second} {another.mean():.1f} in the mean of {len(one)} "
+        f"pairs; better on {better}, worse on {worse}, equal on {len(one) - better - worse}; Wilcoxon's signed-rank "
+        f"test gives p = {chance:.2g}."
     )

@@ -1,6 +1,6 @@
 """A figure of the page: cells, and a function that draws them; its bytes depend on the results (and matplotlib)."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,9 @@ SETTINGS = {
 }
 COLOURS = ("#0b6e99", "#d1495b", "#66a182", "#edae49", "#6d597a", "#30638e", "#9c6644", "#7a7a7a")
 MARKERS = "os^Dv*Xp"
+SEEDS = 3
+Lines = Mapping[str, Mapping[Any, Cell]]  # cells by label and abscissa
+Curves = Mapping[str, tuple[Any, Any]]  # abscissae and values by label
 STEPS = ((4.0, (1, 1.5, 2, 3, 4, 5, 7)), (30.0, (1, 2, 5)), (np.inf, (1,)))  # ratio of an axis' ends: marks a decade
 
 
@@ -38,14 +41,13 @@ class MissingError(Exception):
 class Figure:
     """``draw(figure, store)`` fills a matplotlib figure and returns what it shows in words, from measured values.
 
-    It may raise ``MissingError`` where cells were not measured.
+    It may raise ``MissingError`` where cells were not measured. Cells may be nested in mappings and sequences.
     """
 
     name: str
-    all_cells: tuple[Cell, ...]
+    all_cells: Any
     draw: Callable[[Any, Store], str]
     size: tuple[float, float] = (7.0, 3.2)
-    quick: tuple[Cell, ...] = ()
 
     @property
     def title(self) -> str:
@@ -54,59 +56,62 @@ class Figure:
     def cells(self, rows: Iterable[str] | None = None) -> list[Cell]:
         if rows is not None:
             raise SystemExit(f"{self.name} is a figure and has no rows: leave out --rows, or name tables only")
-        return list(dict.fromkeys(self.all_cells))
+        return list(dict.fromkeys(_flat(self.all_cells)))
 
     def quick_cells(self, rows: Iterable[str] | None = None) -> list[Cell]:
-        self.cells(rows)
-        return [replace(cell, seeds=1) for cell in self.quick]
+        """One seed of the first cell."""
+        return [replace(self.cells(rows)[0], seeds=1)]
 
     def section(self, store: Store, folder: Path) -> str:
         """Markdown with the picture, which is written to the folder."""
-        head = f"### {self.title}\n\n`{self.name}`:"
-        try:
-            caption = self._saved(store, folder / f"{self.name}.svg")
-        except MissingError as missing:
-            return f"{head} not run: {missing}\n"
-        picture = f"![{self.title}]({self.name}.svg)"
-        return f"{head} {notes()[self.name][1]}\n\n{picture}\n\n{caption}\n"
-
-    def _saved(self, store: Store, path: Path) -> str:
-        """Draw to a file; returns the caption."""
         import matplotlib
         from cycler import cycler
 
         matplotlib.use("svg")
         from matplotlib.figure import Figure as Canvas
 
+        title, note = notes()[self.name]
+        head, picture = f"### {title}\n\n`{self.name}`:", f"{self.name}.svg"
         with matplotlib.rc_context({**SETTINGS, "axes.prop_cycle": cycler(color=COLOURS)}):
             canvas = Canvas(figsize=self.size)
-            caption = self.draw(canvas, store)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            canvas.savefig(path, format="svg", metadata={"Date": None})
-        return caption
+            try:
+                caption = self.draw(canvas, store)
+            except MissingError as missing:
+                return f"{head} not run: {missing}\n"
+            canvas.savefig(folder / picture, format="svg", metadata={"Date": None})
+        return f"{head} {note}\n\n![{title}]({picture})\n\n{caption}\n"
+
+
+def _flat(cells: Any) -> Iterator[Cell]:
+    if isinstance(cells, Cell):
+        yield cells
+    else:
+        for part in cells.values() if isinstance(cells, Mapping) else cells:
+            yield from _flat(part)
+
+
+def by_size(sets: Mapping[str, tuple[str, Sequence[int]]], method: str, **settings: Any) -> Lines:
+    """Cells on random subsets of several sizes, by the label of a data set."""
+    return {
+        label: {size: Cell.of(f"{data}@{size}", method, SEEDS, **settings) for size in sizes}
+        for label, (data, sizes) in sets.items()
+    }
+
+
+def by_setting(sets: Mapping[str, str], method: str, name: str, values: Sequence[Any]) -> Lines:
+    """Cells under several values of a setting, by the label of a data set."""
+    return {
+        label: {value: Cell.of(data, method, SEEDS, **{name: value}) for value in values}
+        for label, data in sets.items()
+    }
 
 
 def measured(store: Store, cell: Cell) -> Any:
     """The record of a cell that went well."""
     record = store.records.get(cell)
-    if record is None:
-        raise MissingError(f"{cell.method} on {cell.data}")
-    if record.status != "ok":
-        raise MissingError(f"{cell.method} on {cell.data}: {record.reason}")
+    if record is None or record.status != "ok":
+        raise MissingError(f"{cell.method} on {cell.data}{f': {record.reason}' if record else ''}")
     return record
-
-
-def series(store: Store, cells: Mapping[Any, Cell], value: Callable[[Record], float]) -> tuple[Any, Any]:
-    """Abscissae and values of the cells that were measured; ``MissingError`` if none was."""
-    found, missing = [], None
-    for at, cell in cells.items():
-        try:
-            found.append((at, value(measured(store, cell))))
-        except MissingError as error:
-            missing = error
-    if not found:
-        raise missing or MissingError("no cells")
-    return tuple(np.array(found, dtype=float).T)
 
 
 def least_seconds(record: Record) -> float:
@@ -114,20 +119,47 @@ def least_seconds(record: Record) -> float:
     return min(record.seconds)
 
 
+def series(
+    store: Store, cells: Mapping[Any, Cell], value: Callable[[Record], float] = least_seconds
+) -> tuple[Any, Any]:
+    """Abscissae and values of the cells that were measured; ``MissingError`` if none was."""
+    records = {at: store.records.get(cell) for at, cell in cells.items()}
+    found = [(at, value(record)) for at, record in records.items() if record and record.status == "ok"]
+    if not found:
+        measured(store, [*cells.values()][-1])
+    return tuple(np.array(found, dtype=float).T)
+
+
 def growth(at: Any, values: Any) -> float:
     """The exponent d of the power law at^d that fits best, a line in a log-log plot."""
     return float(np.polyfit(np.log(at), np.log(values), 1)[0]) if len(at) > 1 else float("nan")
 
 
-def guide(axes: Any, at: Any, values: Any, exponent: float, label: str) -> None:
-    """A dotted line of known growth, above the curve it is compared with."""
-    at = np.asarray(at, dtype=float)
-    axes.plot(at, 2 * values[-1] * (at / at[-1]) ** exponent, ":", color="#555555", linewidth=1, label=label)
-
-
 def draw(axes: Any, at: Any, values: Any, place: int, label: str = "") -> None:
     """A curve with a mark of its own: colours alone are hard to tell apart."""
     axes.plot(at, values, f"{MARKERS[place]}-", color=f"C{place}", markersize=4, linewidth=1.2, label=label)
+
+
+def curves(
+    axes: Any, store: Store, lines: Lines, value: Callable[[Record], float] = least_seconds, symbol: str = ""
+) -> Curves:
+    """Draw a curve for every line, by default of time.
+
+    With a symbol labels tell the fitted growth, "Letter, n^0.9"; n is followed by a dotted line of linear growth.
+    """
+    found = {}
+    for place, (label, cells) in enumerate(lines.items()):
+        at, values = found[label] = series(store, cells, value)
+        draw(axes, at, values, place, f"{label}, {symbol}^{growth(at, values):.2f}" if symbol else label)
+    if symbol == "n":
+        axes.plot(at, 2 * values[-1] * (at / at[-1]), ":", color="#555555", linewidth=1, label="linear")
+    return found
+
+
+def growths(found: Curves, symbol: str) -> str:
+    """From the least to the largest growth of some curves."""
+    exponents = [growth(*curve) for curve in found.values()]
+    return f"{symbol}^{min(exponents):.2f} to {symbol}^{max(exponents):.2f}"
 
 
 def logarithmic(axes: Any, *names: str) -> None:

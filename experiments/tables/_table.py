@@ -10,6 +10,7 @@ import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +36,16 @@ def notes() -> dict[str, tuple[str, str]]:
 
 
 @cache
+def lines_of(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+@cache
 def printed(name: str) -> dict[str, dict[str, str]]:
     """What a paper prints in a table, by column and label of the row; "-" as the paper has it."""
-    with (PAPERS / f"{name}.csv").open(encoding="utf-8", newline="") as lines:
-        head, *rows = csv.reader(lines)
-    return {title: {row[0]: row[j] for row in rows} for j, title in enumerate(head) if j}
+    lines = lines_of(PAPERS / f"{name}.csv")
+    return {title: {line["row"]: line[title] for line in lines} for title in lines[0] if title != "row"}
 
 
 @dataclass(frozen=True)
@@ -59,12 +65,16 @@ class Printed:
 
 @dataclass(frozen=True)
 class Score:
-    """How a record becomes one number a seed; ``better`` is +1 if high ones are good, -1 if low ones are, or 0."""
+    """How a record becomes one number a seed; ``better`` is +1 if high ones are good, -1 if low ones are, or 0.
+
+    A printed figure that is better than ours by more than the margin is missed.
+    """
 
     title: str
     of: Callable[[Record], Sequence[float]]
     digits: int = 1
     better: int = 1
+    margin: float = 1.0
 
     def __call__(self, record: Record) -> np.ndarray[Any, Any]:
         return np.asarray(self.of(record), dtype=float)
@@ -78,11 +88,10 @@ def noted(name: str, digits: int = 1) -> Score:
 MAJORITY = Score("accuracy in %, clusters mapped to their largest class", lambda r: r.scores["majority"])
 ACCURACY = Score("accuracy in %, clusters mapped one to one to classes", lambda r: r.scores["accuracy"])
 ERROR = Score(
-    "error in %, clusters mapped one to one to classes", lambda r: [100 - v for v in r.scores["accuracy"]], better=-1
+    "error in %, clusters mapped one to one to classes", lambda r: [100 - v for v in r.scores["accuracy"]], 1, -1, 2.0
 )
-RAND = Score("Rand index", lambda r: [v / 100 for v in r.scores["rand"]], 3)
-NMI = Score("normalised mutual information", lambda r: [v / 100 for v in r.scores["nmi"]], 3)
-ITERATIONS = Score("iterations", lambda r: [extra["iterations"] for extra in r.extra], better=0)
+RAND = Score("Rand index", lambda r: [v / 100 for v in r.scores["rand"]], 3, margin=0.02)
+NMI = Score("normalised mutual information", lambda r: [v / 100 for v in r.scores["nmi"]], 3, margin=0.02)
 LEAST_TIME = Score(
     "CPU time, as a multiple of KMeans(n_init=1) on the same rows; the least of all runs of either",
     lambda r: [min(r.seconds) / r.kmeans_seconds],
@@ -106,7 +115,7 @@ class Row:
     only: tuple[str, ...] | None = None
     otherwise: str = "-"
     own: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # settings of a method in this row alone
-    seeds: Mapping[str, int] = field(default_factory=dict)  # title of a column: at most so many, where a run takes long
+    seeds: Mapping[str, int] = field(default_factory=dict)  # title of a column: at most so many; it is not run with 0
 
     def parts(self) -> list["Row"]:
         """A row for each data set."""
@@ -120,8 +129,7 @@ def rows_of(sets: Mapping[str, str]) -> tuple[Row, ...]:
 
 def listed(table: str) -> tuple[Row, ...]:
     """The rows that ``rows.csv`` has for a table; "digits/pairs" are all pairs of digits."""
-    with ROWS.open(encoding="utf-8", newline="") as lines:
-        found = [line for line in csv.DictReader(lines) if line["table"] == table]
+    found = [line for line in lines_of(ROWS) if line["table"] == table]
     data = {line["data"]: (line["data"],) for line in found}
     data |= {name: pairs(name.removesuffix("/pairs")) for name in data if name.endswith("/pairs")}
     return tuple(Row(line["label"], data[line["data"]], line["note"]) for line in found)
@@ -158,38 +166,46 @@ class Measured(Column):
     score: Score | None = None
 
     def cells(self, row: Row) -> list[Cell]:
-        if row.only is not None and self.title not in row.only:
-            return []
         seeds = min(self.seeds, row.seeds.get(self.title, self.seeds))
+        if not seeds or (row.only is not None and self.title not in row.only):
+            return []
         settings = {**self.settings, **row.own.get(self.method, {})}
         return [Cell.of(name, self.method, seeds, **settings) for name in row.data]
 
-    def records(self, rows: Iterable[Row], store: Store) -> list[Record]:
+    def records(self, row: Row, store: Store) -> list[Record]:
         """Those that went well."""
-        found = [store.records.get(cell) for row in rows for cell in self.cells(row)]
+        found = [store.records.get(cell) for cell in self.cells(row)]
         return [record for record in found if record is not None and record.status == "ok"]
 
     def values(self, row: Row, score: Score, store: Store) -> Any:
-        """Meaned over the data sets of the row."""
         cells = self.cells(row)
         if not cells:
             return row.otherwise
-        found = [store.records.get(cell) for cell in cells]
-        missing = next((record for record in found if record is None or record.status != "ok"), found[0])
-        if missing is None or missing.status != "ok":
-            return _why(missing)
-        if score is MEMORY and not all(record.megabytes for record in found if record):
+        found = self.records(row, store)
+        if len(found) < len(cells):
+            return next(_why(r) for r in map(store.records.get, cells) if r is None or r.status != "ok")
+        if score is MEMORY and not all(record.megabytes for record in found):
             return f"{NOT_RUN}: memory was not measured"
-        return _mean([(self.score or score)(record) for record in found if record])
+        return self.meaned([(self.score or score)(record) for record in found])
+
+    @staticmethod
+    def meaned(found: Sequence[Any]) -> Any:
+        """Over the data sets of a row, seed by seed; a method that is not seeded has one value everywhere."""
+        length = min(map(len, found))
+        return np.mean([values[:length] for values in found], axis=0)
 
 
-def other(name: str, seeds: int = SEEDS) -> Measured:
-    """A method of others at its defaults."""
-    return Measured(name, name, kind=BASELINE, seeds=seeds)
+def ours(method: str, seeds: int = SEEDS, title: str = "", **settings: Any) -> Measured:
+    """A method of ours, at its defaults but for the settings."""
+    return Measured(title or method, method, settings, seeds=seeds)
 
 
-def ours(name: str, seeds: int = SEEDS) -> Measured:
-    return Measured(name, name, seeds=seeds)
+def other(method: str, seeds: int = SEEDS, title: str = "", **settings: Any) -> Measured:
+    """A method of others."""
+    return replace(ours(method, seeds, title, **settings), kind=BASELINE)
+
+
+KMEANS = (other("KMeans(1)"), other("KMeans(10)"))
 
 
 @dataclass(frozen=True)
@@ -204,21 +220,26 @@ class Tuned(Column):
     by: Score = MAJORITY
 
     def columns(self) -> list[Measured]:
-        return [Measured(self.title, self.method, settings, TUNED, self.seeds) for settings in self.grid]
+        return [ours(self.method, self.seeds, self.title, **settings) for settings in self.grid]
 
     def cells(self, row: Row) -> list[Cell]:
         return [cell for column in self.columns() for cell in column.cells(row)]
 
     def values(self, row: Row, score: Score, store: Store) -> Any:
         """Every data set of the row has its own best setting."""
-        best = []
+        best, columns = [], self.columns()
         for one in row.parts():
-            tried = [(column, column.values(one, self.by, store)) for column in self.columns()]
-            scored = [(float(np.mean(values)), column) for column, values in tried if not isinstance(values, str)]
-            if not scored:
-                return tried[0][1]
-            best.append(max(scored, key=lambda pair: pair[0])[1].values(one, score, store))
-        return _mean(best)
+            means = [column.mean(one, self.by, store) for column in columns]
+            if np.isnan(means).all():
+                return columns[0].values(one, self.by, store)
+            best.append(columns[int(np.nanargmax(means))].values(one, score, store))
+        return Measured.meaned(best)
+
+
+def tuned(title: str, method: str, seeds: int = SEEDS, by: Score = MAJORITY, **axes: Sequence[Any]) -> Tuned:
+    """With the product of some axes as its grid."""
+    grid = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
+    return Tuned(title, method, grid, seeds, by=by)
 
 
 @dataclass(frozen=True)
@@ -235,17 +256,17 @@ class Table:
 
     @property
     def title(self) -> str:
-        return self._noted[0].format(**self.told)
+        return self._noted()[0]
 
     @property
     def head(self) -> str:
         """Name, score and note."""
-        return f"`{self.name}`: {self.score.title}. {self._noted[1].format(**self.told)}".strip()
+        return f"`{self.name}`: {self.score.title}. {self._noted()[1]}".strip()
 
-    @property
-    def _noted(self) -> tuple[str, str]:
-        """ "labels-5" is one of "labels"."""
-        return notes().get(self.name) or notes()[self.name.rpartition("-")[0]]
+    def _noted(self) -> list[str]:
+        """Title and note; "labels-5" is one of "labels"."""
+        texts = notes().get(self.name) or notes()[self.name.rpartition("-")[0]]
+        return [text.format(**self.told) for text in texts]
 
     def cells(self, rows: Iterable[str] | None = None) -> list[Cell]:
         names = [row.label for row in self.rows]
@@ -311,9 +332,8 @@ class Table:
 def costs(table: Table) -> tuple[Table, Table]:
     """Time and memory of the fits of a table."""
     plain = replace(table, quick=(), after=None)
-    return replace(plain, name=f"{table.name}-times", score=LEAST_TIME), replace(
-        plain, name=f"{table.name}-memory", score=MEMORY
-    )
+    times, memory = f"{table.name}-times", f"{table.name}-memory"
+    return replace(plain, name=times, score=LEAST_TIME), replace(plain, name=memory, score=MEMORY)
 
 
 def markdown(labels: Sequence[str], heads: Sequence[str], figures: Sequence[Sequence[str]]) -> str:
@@ -328,12 +348,6 @@ def figure(values: Any, digits: int) -> str:
         return values
     mean = f"{np.mean(values):.{digits}f}"
     return mean if len(values) == 1 else f"{mean} ± {np.std(values):.{digits}f}"
-
-
-def _mean(found: list[Any]) -> Any:
-    """Over data sets, seed by seed; a method that is not seeded has one value everywhere."""
-    length = min(len(values) for values in found)
-    return np.mean([values[:length] for values in found], axis=0)
 
 
 def _why(record: Record | None) -> str:

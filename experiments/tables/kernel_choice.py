@@ -5,22 +5,18 @@ from typing import Any
 
 import numpy as np
 
-from experiments.store import Record, Store
+from experiments.store import Store
 from experiments.tables._table import ACCURACY, FREE, TUNED, Measured, Score, Table, listed
 from widegap.selection._kernel_lists import CRITERIA, KERNEL_LISTS
 
 SEEDS = 3
 ROWS = 300
-HALVES = ("A", "B")
 
 
 def _column(title: str, of: Callable[[dict[str, Any]], float], kind: str = FREE) -> Measured:
     """A figure from the accuracies of the candidates and of what the criteria choose, which one method notes."""
-
-    def score(record: Record) -> list[float]:
-        return [of(extra) for extra in record.extra]
-
-    return Measured(title, "MKC chosen", kind=kind, seeds=SEEDS, score=Score(title, score))
+    score = Score(title, lambda record: [of(extra) for extra in record.extra])
+    return Measured(title, "MKC chosen", kind=kind, seeds=SEEDS, score=score)
 
 
 DEFAULT = _column("default kernels", lambda extra: extra["candidates"][0])
@@ -38,13 +34,13 @@ def verdict(table: Table, store: Store) -> str:
     means = table.by_title(store)
     if np.isnan(means[DEFAULT.title]).any():
         return "Not complete: no verdict."
-    half = {name: np.array([row.label.endswith(f"({name})") for row in table.rows]) for name in HALVES}
+    half = {name: np.array([row.label.endswith(f"({name})") for row in table.rows]) for name in "AB"}
     gains = {title: found - means[DEFAULT.title] for title, found in means.items()}
     lines = ["| mean gain over the default kernels | half A | half B |", "|---|---|---|"]
-    for title in list(gains)[1:]:
-        lines.append(f"| {title} | " + " | ".join(_counted(gains[title][half[name]]) for name in HALVES) + " |")
+    for title, gain in [*gains.items()][1:]:
+        lines.append(f"| {title} | {_counted(gain[half['A']])} | {_counted(gain[half['B']])} |")
     best = max((column.title for column in BY), key=lambda title: gains[title][half["A"]].mean())
-    on_a, on_b = (gains[best][half[name]] for name in HALVES)
+    on_a, on_b = (gains[best][half[name]] for name in "AB")
     error = float(np.std(on_b, ddof=1) / np.sqrt(len(on_b)))
     evidence = "evidence" if np.mean(on_b) > 2 * error else "no evidence"
     words = (
@@ -59,14 +55,5 @@ def _counted(gains: Any) -> str:
     return f"{gains.mean():+.1f} ({(gains > 0.5).sum()} better, {(gains < -0.5).sum()} worse by 0.5)"
 
 
-EXPERIMENTS = (
-    Table(
-        "mkc-choice",
-        listed("mkc-choice"),
-        COLUMNS,
-        ACCURACY,
-        ("iris (A)",),
-        verdict,
-        {"ROWS": ROWS, "lists": len(KERNEL_LISTS)},
-    ),
-)
+TOLD = {"ROWS": ROWS, "lists": len(KERNEL_LISTS)}
+EXPERIMENTS = (Table("mkc-choice", listed("mkc-choice"), COLUMNS, ACCURACY, ("iris (A)",), verdict, TOLD),)

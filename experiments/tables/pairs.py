@@ -8,7 +8,7 @@ from experiments.cells import ORDERS, SEEDS, Cell
 from experiments.data import drawn_letter_pairs, pairs
 from experiments.store import Store
 from experiments.tables._ranking import FRONT, USUAL
-from experiments.tables._table import ACCURACY, BASELINE, Measured, Row, Score, Table, figure
+from experiments.tables._table import ACCURACY, BASELINE, Measured, Row, Score, Table, figure, rows_of
 from experiments.tables.panel import MOVES, SETS
 
 LETTER_PAIRS = 30
@@ -30,12 +30,8 @@ class Reordered(Measured):
     def cells(self, row: Row) -> list[Cell]:
         return [replace(cell, data=cell.data + ORDERS) for cell in super().cells(row)]
 
-    def worst(self, row: Row, store: Store) -> float:
-        """The accuracy of the worst run of each data set, meaned; NaN if it was not measured."""
-        return self.mean(row, WORST, store)
-
     def text(self, row: Row, score: Score, store: Store) -> str:
-        values, worst = self.values(row, score, store), self.worst(row, store)
+        values, worst = self.values(row, score, store), self.mean(row, WORST, store)
         return values if isinstance(values, str) else f"{figure(values, score.digits)} ({worst:.{score.digits}f})"
 
 
@@ -44,27 +40,25 @@ OURS = Reordered(FRONT, FRONT)
 
 def _pair_words(table: Table, store: Store) -> str:
     """How many data sets the front door loses clearly to another column, and which it loses by most."""
-    names = dict.fromkeys(name for row in table.rows for name in row.data)
+    names = list(dict.fromkeys(name for row in table.rows for name in row.data))
     each = replace(table, rows=tuple(Row(name, (name,)) for name in names))
     scores = np.array([each.means(column, store) for column in table.columns])
     missing = np.isnan(scores).any(axis=0)
     if missing.any():
         return f"Not complete: {(~missing).sum()} of {len(missing)} data sets."
-    complete = dict(zip((row.label for row in each.rows), scores.T, strict=True))
     lines = []
-    for j, column in enumerate(table.columns[1:], 1):
-        lead = scores[0] - scores[j]
+    for column, lead in zip(table.columns[1:], scores[0] - scores[1:], strict=True):
         lines.append(
             f"- {FRONT} less {column.title}: {lead.mean():+.1f} points in the mean of the {len(lead)} data sets; more "
             f"than {BELOW:g} above on {np.sum(lead > BELOW)}, more than {BELOW:g} below on {np.sum(lead < -BELOW)}."
         )
-    behind = sorted(complete, key=lambda name: complete[name][0] - max(complete[name]))
+    behind = scores.max(axis=0) - scores[0]
     told = [
-        f"{name} ({complete[name][0]:.1f}, best {max(complete[name]):.1f})"
-        for name in behind[:5]
-        if max(complete[name]) - complete[name][0] > BELOW
+        f"{names[j]} ({scores[0, j]:.1f}, best {scores[:, j].max():.1f})"
+        for j in np.argsort(-behind, kind="stable")[:5]
+        if behind[j] > BELOW
     ]
-    return "\n".join([*lines, f"- Farthest below the best of the four: {', '.join(told) if told else 'nowhere'}."])
+    return "\n".join([*lines, f"- Farthest below the best of the four: {', '.join(told) or 'nowhere'}."])
 
 
 PAIRS = Table(
@@ -84,42 +78,35 @@ PAIRS = Table(
         Reordered(USUAL, USUAL, kind=BASELINE),
     ),
     ACCURACY,
-    quick=("letter A-B", "digits 1-8"),
-    after=_pair_words,
-    told={"RUNS": RUNS, "LETTER_PAIRS": LETTER_PAIRS, "CORNERS": CORNERS},
+    ("letter A-B", "digits 1-8"),
+    _pair_words,
+    {"RUNS": RUNS, "LETTER_PAIRS": LETTER_PAIRS, "CORNERS": CORNERS},
 )
 
 
 def _order_words(table: Table, store: Store) -> str:
     """Sets with a run far below the mean, and the worst run in the file's order: seeds alone may explain it."""
-    stored, told, n_sets = table.columns[0], [], 0
+    told, n_sets = [], 0
     for row in table.rows:
-        mean, worst = OURS.mean(row, table.score, store), OURS.worst(row, store)
-        seeds_alone = stored.mean(row, WORST, store)
-        if np.isnan([worst, seeds_alone]).any():
-            continue
-        n_sets += 1
-        if mean - worst > FAR:
+        mean, worst = OURS.mean(row, table.score, store), OURS.mean(row, WORST, store)
+        seeds_alone = table.columns[0].mean(row, WORST, store)
+        n_sets += not np.isnan([worst, seeds_alone]).any()
+        if mean - worst > FAR and not np.isnan(seeds_alone):
             told.append(
                 f"{row.label} (mean {mean:.1f}, worst {worst:.1f}; worst in the file's order {seeds_alone:.1f})"
             )
-    if not n_sets:
-        return "Not measured yet."
-    found = ", ".join(told) if told else "nowhere"
-    return f"A run more than {FAR:g} points below the mean, of {n_sets} sets: {found}."
+    found = f"A run more than {FAR:g} points below the mean, of {n_sets} sets: {', '.join(told) or 'nowhere'}."
+    return found if n_sets else "Not measured yet."
 
 
 ROW_ORDERS = Table(
     "row-orders",
-    tuple(Row(label, (name,)) for label, name in (DENSE | {"letter A-B": "letter/A-B"}).items()),
-    (
-        Measured("file's own order", FRONT),
-        replace(OURS, title="an order for each run"),
-    ),
+    rows_of(DENSE | {"letter A-B": "letter/A-B"}),
+    (Measured("file's own order", FRONT), replace(OURS, title="an order for each run")),
     replace(ACCURACY, better=0),
-    quick=("sklearn iris",),
-    after=_order_words,
-    told={"SEEDS": SEEDS, "RUNS": RUNS},
+    ("sklearn iris",),
+    _order_words,
+    {"SEEDS": SEEDS, "RUNS": RUNS},
 )
 
 EXPERIMENTS = (PAIRS, ROW_ORDERS)

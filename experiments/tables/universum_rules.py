@@ -12,8 +12,8 @@ import numpy as np
 from scipy.stats import t as student
 
 from experiments.cells import Cell
-from experiments.store import Record, Store
-from experiments.tables._table import ACCURACY, BASELINE, FREE, Column, Row, Score, Table, noted
+from experiments.store import Store
+from experiments.tables._table import ACCURACY, BASELINE, FREE, Measured, Row, Score, Table, noted
 from experiments.universum_data import CHOSEN_ON, REPORTED_ON
 
 METHOD, JUNK = "M2DCU by rule", "M2DCU amid junk"
@@ -47,38 +47,27 @@ RULES: dict[str, Mapping[str, Any]] = {
     "rest: nearest 30 % and shared start": {"rows": "near", "fraction": 0.3, "shared_start": True},
     "all kinds: shared start": {"source": "all kinds", "shared_start": True},
 }
-GAINED = Score("points gained over the run without, and a 95 % interval", lambda record: gains(record), better=0)
-
-
-def gains(record: Record, score: str = "accuracy") -> list[float]:
-    return [extra[f"gain_{score}"] for extra in record.extra]
+GAINED = Score("points gained over the run without, and a 95 % interval", noted("gain_accuracy").of, better=0)
 
 
 @dataclass(frozen=True)
-class Half(Column):
-    """The gain of a rule, the settings of its row, meaned over the collections of one half."""
+class OverCollections(Measured):
+    """One value a collection, the mean of its seeds. Gains are over collections of their own, with an interval."""
 
-    title: str
-    names: Sequence[str]
-    of: str
-    kind: str = FREE
+    collections: Sequence[str] = ()
+
+    @staticmethod
+    def meaned(found: list[Any]) -> Any:
+        return np.array([np.mean(values) for values in found])
 
     def cells(self, row: Row) -> list[Cell]:
-        return [Cell.of(f"aside/{name}", METHOD, SEEDS, **row.own[METHOD]) for name in self.names]
-
-    def values(self, row: Row, score: Score, store: Store) -> Any:
-        """By collection."""
-        records = [store.records.get(cell) for cell in self.cells(row)]
-        if any(record is None or record.status != "ok" for record in records):
-            return "not run"
-        return np.array([np.mean(gains(record, self.of)) for record in records if record])
+        return super().cells(replace(row, data=tuple(f"aside/{name}" for name in self.collections or row.data)))
 
     def text(self, row: Row, score: Score, store: Store) -> str:
         values = self.values(row, score, store)
         if isinstance(values, str):
             return values
-        low, high = interval(values)
-        return f"{values.mean():+.1f} ({low:+.1f} to {high:+.1f})"
+        return with_interval(values) if self.collections else f"{values.mean():.1f}"
 
 
 def interval(values: Any) -> tuple[float, float]:
@@ -87,37 +76,34 @@ def interval(values: Any) -> tuple[float, float]:
     return float(values.mean() - away), float(values.mean() + away)
 
 
+def with_interval(values: Any) -> str:
+    low, high = interval(values)
+    return f"{values.mean():+.1f} ({low:+.1f} to {high:+.1f})"
+
+
 A, A_NMI, B, B_NMI = (
-    Half(f"{half}: {title}", names, of)
+    OverCollections(f"{half}: {title}", METHOD, seeds=SEEDS, score=noted(f"gain_{of}"), collections=names)
     for half, names in (("half A", CHOSEN_ON), ("half B", REPORTED_ON))
     for title, of in (("accuracy", "accuracy"), ("mutual information", "nmi"))
 )
-SCORES = {B: "accuracy", B_NMI: "mutual information"}
-
-
-def chosen_rule(table: Table, store: Store) -> Row | None:
-    """The rule with the largest mean gain of accuracy on half A; None before all are measured."""
-    means = table.means(A, store)
-    return None if np.isnan(means).any() else table.rows[int(np.argmax(means))]
 
 
 def verdict(table: Table, store: Store) -> str:
     """Which rule half A chooses, what it gains on half B, and whether that is more than chance."""
-    row = chosen_rule(table, store)
-    if row is None or np.isnan(B.mean(row, table.score, store)):
-        return "Not complete."
-    told = " and ".join(f"{column.text(row, table.score, store)} of {name}" for column, name in SCORES.items())
+    means = table.means(A, store)
+    row = table.rows[int(np.argmax(means))]
     values = {one.label: B.values(one, table.score, store) for one in table.rows}
+    if np.isnan(means).any() or isinstance(values[row.label], str):
+        return "Not complete."
+    on_a, on_b, information = (column.text(row, table.score, store) for column in (A, B, B_NMI))
     least = {label: interval(found)[0] for label, found in values.items() if not isinstance(found, str)}
     sure = [label for label, low in least.items() if low > 0]
-    earned = row.label in sure
-    words = (
-        "It earns its place as the default" if earned else "That may be chance: no rule earns a place as the default"
-    )
+    chance = "That may be chance: no rule earns a place as the default"
     return (
-        f"Half A chooses *{row.label}*, {A.text(row, table.score, store)} points of accuracy. On half B it gains "
-        f"{told}, in points, with 95 % intervals. {words}. Of the {len(least)} rules measured on half B, "
-        f"{len(sure)} have an interval of accuracy above 0{': ' if sure else ''}{', '.join(sure)}."
+        f"Half A chooses *{row.label}*, {on_a} points of accuracy. On half B it gains {on_b} of accuracy and "
+        f"{information} of mutual information, in points, with 95 % intervals. "
+        f"{'It earns its place as the default' if row.label in sure else chance}. Of the {len(least)} rules measured "
+        f"on half B, {len(sure)} have an interval of accuracy above 0{': ' if sure else ''}{', '.join(sure)}."
     )
 
 
@@ -126,77 +112,48 @@ RULED = Table(
     tuple(Row(label, (), own={METHOD: settings}) for label, settings in RULES.items()),
     (A, A_NMI, B, B_NMI),
     GAINED,
-    quick=(),
     after=verdict,
     told={"A": len(CHOSEN_ON), "B": len(REPORTED_ON), "SEEDS": SEEDS},
 )
 
-WAYS: dict[str, tuple[dict[str, Any], str]] = {
-    "margins without": ({"by": "without"}, FREE),
-    "universum, weight 0.3": ({"by": "universum"}, FREE),
-    "universum, weight 1": ({"by": "universum", "share": 1.0}, FREE),
-    "logistic regression": ({"by": "logistic"}, BASELINE),
-}
-OF_JUNK = {
-    "junk_left": "junk left in topics, in % of all junk",
-    "kept_right": "rows kept in topics that have the right one, in %",
-}
+
+def _way(title: str, kind: str = FREE, **settings: Any) -> OverCollections:
+    return OverCollections(title, JUNK, settings, kind, JUNK_SEEDS)
 
 
-@dataclass(frozen=True)
-class Kept(Column):
-    """What one way of telling junk scores, meaned over the collections of half B that have enough of it."""
-
-    title: str
-    settings: Mapping[str, Any]
-    kind: str
-
-    def cells(self, row: Row) -> list[Cell]:
-        settings = {**self.settings, **row.own[JUNK]}
-        return [Cell.of(f"aside/{name}", JUNK, JUNK_SEEDS, **settings) for name in row.data]
-
-    def values(self, row: Row, score: Score, store: Store) -> Any:
-        records = [store.records.get(cell) for cell in self.cells(row)]
-        if any(record is None or record.status != "ok" for record in records):
-            return "not run"
-        return np.array([np.mean(score(record)) for record in records if record])
-
-    def text(self, row: Row, score: Score, store: Store) -> str:
-        values = self.values(row, score, store)
-        return values if isinstance(values, str) else f"{values.mean():.1f}"
-
-
-def _score(name: str) -> Score:
-    return replace(noted(name), title=OF_JUNK[name])
+WAYS = (
+    _way("margins without", by="without"),
+    _way("universum, weight 0.3", by="universum"),
+    _way("universum, weight 1", by="universum", share=1.0),
+    _way("logistic regression", BASELINE, by="logistic"),
+)
+LEFT = replace(noted("junk_left"), title="junk left in topics, in % of all junk", better=0)
+RIGHT = replace(noted("kept_right"), title="rows kept in topics that have the right one, in %", better=0)
 
 
 def _differences(table: Table, store: Store) -> str:
     """What a universum changes against margins without it, with intervals over collections."""
-    first, *others = table.columns
+    found = [[column.values(row, table.score, store) for row in table.rows] for column in table.columns]
+    if any(isinstance(values, str) for of_column in found for values in of_column):
+        return "Not complete."
     lines = []
-    for column in others:
-        told = []
-        for row in table.rows:
-            values = [one.values(row, table.score, store) for one in (first, column)]
-            if any(isinstance(value, str) for value in values):
-                return "Not complete."
-            low, high = interval(values[1] - values[0])
-            told.append(f"{row.label} {np.mean(values[1] - values[0]):+.1f} ({low:+.1f} to {high:+.1f})")
-        lines.append(f"- {column.title} less {first.title}: {'; '.join(told)}.")
+    for column, of_column in zip(table.columns[1:], found[1:], strict=True):
+        pairs = zip(table.rows, found[0], of_column, strict=True)
+        told = [f"{row.label} {with_interval(values - without)}" for row, without, values in pairs]
+        lines.append(f"- {column.title} less {table.columns[0].title}: {'; '.join(told)}.")
     return "\n".join(lines)
 
 
 KEPT = Table(
     "universum-junk",
     tuple(Row(f"{100 * share:.0f} % junk", REPORTED_ON, own={JUNK: {"junk": share}}) for share in (0.1, 0.2, 0.3)),
-    tuple(Kept(title, settings, kind) for title, (settings, kind) in WAYS.items()),
-    replace(_score("junk_left"), better=-1),
-    quick=(),
+    WAYS,
+    LEFT,
     after=_differences,
 )
 EXPERIMENTS = (
     RULED,
     KEPT,
-    replace(KEPT, name="universum-junk-right", score=_score("kept_right")),
-    replace(KEPT, name="universum-junk-accuracy", score=ACCURACY),
+    replace(KEPT, name="universum-junk-right", score=RIGHT),
+    replace(KEPT, name="universum-junk-accuracy", score=replace(ACCURACY, better=0)),
 )

@@ -498,7 +498,7 @@ def test_every_printed_figure_is_on_the_page(path):
         if in_units and title == "KM":  # the unit itself
             continue
         for row, text in figures.items():
-            entry = shown[row, "time" if title == "seconds" else title]
+            entry = shown[row, title]
             if in_units and text != "-":
                 once = 50 if title in ("KMeans", "GMM") else 1
                 unit = float(columns["KM" if "KM" in columns else "KMeans"][row])
