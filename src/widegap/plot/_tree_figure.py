@@ -28,8 +28,8 @@ def tree(model: Any, *, X: Any = None, names: Mapping[Any, str] | None = None, a
     Parameters
     ----------
     model : estimator or pipeline
-        Fitted ``MaxMarginClustering`` with ``search="agree"``, the default, or "merge", and three clusters or more; or a
-        pipeline that ends in one.
+        Fitted ``MaxMarginClustering`` with three clusters or more and ``search="agree"``, the default, or "merge"; or
+        a pipeline that ends in one.
     <X, to name clusters>
     <ax>
 
