@@ -86,7 +86,7 @@ def test_standard_input_and_universum(folder, tmp_path, monkeypatch, capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["n_rows"] == 6
     assert len(found["clusters"]) == 2
-    assert "2 documents of the universum shaped the boundaries between topics; " in " ".join(found["warnings"])
+    assert "With the 2 documents of the universum " in " ".join(found["warnings"])
 
 
 def test_documents_in_both_folders_get_no_topic(folder, tmp_path, capsys):

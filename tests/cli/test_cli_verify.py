@@ -73,7 +73,7 @@ def test_other_rows_are_recognised(folder, tmp_path, capsys):
     frame = pd.read_csv(folder / "wine.csv")
     frame[::-1].to_csv(tmp_path / "reversed.csv", index=False)
     frame[:100].to_csv(tmp_path / "few.csv", index=False)
-    for name, words in (("reversed.csv", "their values differ"), ("few.csv", "100 rows instead")):
+    for name, words in (("reversed.csv", "their values differ"), ("few.csv", "100 rows instead of 178.")):
         assert verify(folder / "m.widegap", tmp_path / name) == 4
         assert words in capsys.readouterr().out
 

@@ -7,7 +7,12 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
+import sklearn
+from sklearn.datasets import load_wine
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import widegap
 from _notebooks import as_in_a_notebook
@@ -15,10 +20,13 @@ from _notebooks import as_in_a_notebook
 ROOT = Path(__file__).parents[2]
 DOCS, EXAMPLES = ROOT / "docs", sorted((ROOT / "examples").glob("plot_*.py"))
 PAGES = [DOCS / "get-started.md", DOCS / "index.md", *sorted((DOCS / "guide").glob("*.md"))]
-BLOCKS = {
-    page.stem: re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    for page in PAGES
-}
+
+
+def python_of(page):
+    return re.findall(r"^```python\n(.*?)^```", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+BLOCKS = {page.stem: python_of(page) for page in PAGES}
 
 sys.path.insert(0, str(DOCS / "_ext"))
 from reference_pages import api_page, commands_page, public_functions  # noqa: E402
@@ -32,6 +40,26 @@ def test_python_of_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch):
     names = {}
     for block in BLOCKS[page]:
         exec(compile(block, page, "exec"), names)
+
+
+def test_metadata_reaches_the_pipeline_of_its_page():
+    X = load_wine().data[:, :3]
+    names = {"X": X, "known": np.where(np.arange(len(X)) < 5, 0, -1), "weights": np.ones(len(X)), "sklearn": sklearn}
+    names |= {f.__name__: f for f in (widegap.MaxMarginClustering, StandardScaler, make_pipeline)}
+    (block,) = (block for block in python_of("scikit-learn.md") if "enable_metadata_routing" in block)
+    with sklearn.config_context():
+        exec(compile(block, "scikit-learn.md", "exec"), names)
+
+
+def test_a_model_file_is_deployed_as_its_page_says(tmp_path, monkeypatch):
+    pytest.importorskip("onnx", reason="a model is exported as an ONNX graph")
+    monkeypatch.chdir(tmp_path)
+    frame = load_wine(as_frame=True).data.iloc[:, :3].assign(kind=["red", "white"] * 89)
+    model = make_pipeline(widegap.TableEncoder(), widegap.MaxMarginClustering(3, random_state=0)).fit(frame)
+    widegap.persistence.save(model, "model.widegap")
+    for block in python_of("export.md"):
+        exec(compile(block, "export.md", "exec"), {"frame": frame[frame.columns[::-1]], "model": model})
+    assert {path.name for path in tmp_path.iterdir()} == {f"model.{kind}" for kind in ("widegap", "py", "onnx", "sql")}
 
 
 @pytest.mark.parametrize("name", widegap.__all__)

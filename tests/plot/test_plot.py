@@ -162,7 +162,7 @@ def test_confusion_counts_rows(model, iris):
     assert (ticks(ax.xaxis), ax.get_xlabel()) == (list(table.columns), "species")
 
 
-def test_documents_have_a_map_and_agreement_by_topic():
+def test_documents_have_a_map_and_a_confusion_by_topic():
     model = DocumentClustering(2, random_state=0).fit(TEXTS)
     ax = plot.map(model, TEXTS)
     assert sum(map(len, points_of(ax).values())) == 20
@@ -194,6 +194,10 @@ REFUSED = [
         r"has 2 clusters, and a tree needs three; draw model.with_clusters\(3",
     ),
     (lambda m, X: plot.agreement(CPM3C(3, random_state=0).fit(X)), "CPM3C has a single search.*fit MaxMargin"),
+    (
+        lambda m, X: plot.agreement(MaxMarginClustering(3, search="merge", random_state=0).fit(X)),
+        r"has a single search.*fit MaxMarginClustering\(search='agree'\)",
+    ),
     (lambda m, X: plot.numbers(m), "was given n_clusters=3, so no other number was tried; fit"),
     (lambda m, X: plot.numbers(MaxMarginClustering("auto")), "has no labels_: fit it first"),
     (lambda m, X: plot.confusion(m, [0, 1]), r"y has shape \(2,\), but the fit had 150 rows"),

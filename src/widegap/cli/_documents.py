@@ -203,10 +203,10 @@ def _effect(estimator: Any, plain: Any, outside: "DocumentRows") -> str:
     known = (estimator.labels_ >= 0) & (plain.labels_ >= 0)
     same = clustering_accuracy(plain.labels_[known], estimator.labels_[known]) if known.any() else 1.0
     moved = round((1 - same) * int(np.count_nonzero(known)))
-    effect = f"{counted(len(outside.X), 'document')} of the universum shaped the boundaries between topics"
+    given = f"With the {counted(len(outside.X), 'document')} of the universum"
     if not moved:
-        return f"{effect}; no document changed its topic."
-    return f"{effect}; {moved:,} of {len(known):,} documents changed their topic."
+        return f"{given} every document is in the same topic as without."
+    return f"{given} {moved:,} of {len(known):,} documents are in another topic than without."
 
 
 def _check_number(k: int, rows: "DocumentRows") -> None:

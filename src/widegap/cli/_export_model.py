@@ -8,12 +8,12 @@ import typer
 from widegap.cli import _options as options
 from widegap.cli._errors import CommandError, guarded
 from widegap.cli._places import check_distinct, check_writable
-from widegap.cli._predict import ModelFile, load_model
+from widegap.cli._predict import load_model
 
 
 @guarded
 def export_model(
-    model: ModelFile,
+    model: Annotated[Path, typer.Argument(help="Model file, from 'cluster --model'; not of documents.")],
     output: Annotated[
         Path,
         typer.Option(

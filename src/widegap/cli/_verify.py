@@ -54,7 +54,7 @@ def verify(
     if json:
         print_json(_as_json(found))
     elif not quiet:
-        for line in _lines(found):
+        for line in _lines(found, len(clusterer.labels_)):
             print(one_line(line))
     code = {"identical": IDENTICAL, "other rows": OTHER_ROWS}.get(found.verdict, DIFFERENT)
     if code:
@@ -78,7 +78,7 @@ def _as_json(found: "Verification") -> dict[str, Any]:
     return {"verdict": found.verdict, **counts, "changed": changed}
 
 
-def _lines(found: "Verification") -> list[str]:
+def _lines(found: "Verification", n_fitted: int) -> list[str]:
     """What people read."""
     from widegap._wording import counted
 
@@ -93,6 +93,6 @@ def _lines(found: "Verification") -> list[str]:
     if found.verdict == "different":
         line += f" (adjusted Rand index {found.ari:.4f})."
     if found.verdict == "other rows":
-        line += f": {rows} instead of another number." if found.ari is None else ": their values differ."
+        line += f": {rows} instead of {n_fitted:,}." if found.ari is None else ": their values differ."
     changed = [f"{name}: {then} at the fit, {here} here" for name, (then, here) in found.changed.items()]
     return [line, *changed]

@@ -32,7 +32,7 @@ def agreement(model: Any, *, X: Any = None, names: Mapping[Any, str] | None = No
     Parameters
     ----------
     model : estimator or pipeline
-        Fitted, with ``agreement_``: ``MaxMarginClustering(search="merge")`` or ``DocumentClustering``.
+        Fitted, with several searches that vote: ``MaxMarginClustering(search="agree")``, the default.
     <X, to name clusters>
     <ax>
 
@@ -55,9 +55,8 @@ def agreement(model: Any, *, X: Any = None, names: Mapping[Any, str] | None = No
     if sure is None:
         raise NotSupportedError(
             f"{type(estimator).__name__} has a single search, so nothing to agree with; fit "
-            "MaxMarginClustering(search='merge'), whose searches vote on every row."
+            "MaxMarginClustering(search='agree'), whose searches vote on every row."
         )
-    unit = "document" if hasattr(estimator, "topic_names_") else "row"
     ax = axes_for(ax, 7.2, 1.0 + 0.6 * len(clusters.kinds))
     shown = [label for label in clusters.kinds if (clusters.labels == label).any()]
     texts = []
@@ -68,7 +67,7 @@ def agreement(model: Any, *, X: Any = None, names: Mapping[Any, str] | None = No
         edges = row - BAR_SHARE / 2 + BAR_SHARE * np.repeat(steps, 2)[1:-1]
         ax.fill_betweenx(edges, 0, np.repeat(lengths, 2), color=light_colour(label), lw=0)
         texts.append(
-            in_lines(clusters.numbered(label)) + f"\n{counted(len(found), unit)}, {percent(found.mean())} sure"
+            in_lines(clusters.numbered(label)) + f"\n{counted(len(found), 'row')}, {percent(found.mean())} sure"
         )
     ax.axvline(UNSURE, color=MUTED, ls="--", lw=1)
     ax.set_yticks(range(len(shown)), texts, fontsize="small")

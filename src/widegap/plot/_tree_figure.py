@@ -28,7 +28,8 @@ def tree(model: Any, *, X: Any = None, names: Mapping[Any, str] | None = None, a
     Parameters
     ----------
     model : estimator or pipeline
-        Fitted ``MaxMarginClustering(search="merge")`` with three clusters or more, or a pipeline that ends in one.
+        Fitted ``MaxMarginClustering`` with three clusters or more and ``search="agree"``, the default, or "merge"; or
+        a pipeline that ends in one.
     <X, to name clusters>
     <ax>
 
@@ -75,7 +76,7 @@ def _top(estimator: Any) -> dict[str, Any]:
     if not hasattr(estimator, "tree_"):
         search = getattr(estimator, "search", None)
         kind = name if search is None else f"{name}(search={search!r})"
-        raise NotSupportedError(f"{kind} has no tree of clusters; fit MaxMarginClustering(search='merge').")
+        raise NotSupportedError(f"{kind} has no tree of clusters; fit MaxMarginClustering(search='agree').")
     found = top_of_tree(judged_tree(estimator), k)
     if found is None:
         raise NotSupportedError(
