@@ -93,6 +93,7 @@ def measure(cell: Cell) -> Record:
     try:
         whole = _cached_load(cell.data)
         _warm(cell, whole)
+        _settle(cell.data)
         for seed in range(seeds):
             problem = _taken(whole, row_order(len(whole.y), seed)) if reordered else whole
             held, before = _memory(forget=True), time.process_time()
@@ -126,6 +127,14 @@ def _warm(cell: Cell, whole: Task) -> None:
     few = replace(_taken(whole, rows), n_clusters=2)
     with suppress(Exception):  # too few rows for a method say nothing about all of them
         METHODS[cell.method].run(few, 0, **dict(cell.settings))
+
+
+@lru_cache(maxsize=1)
+def _settle(data: str) -> None:
+    """With new data, free what is left of earlier ones, and spare the collector what stays; it runs for every seed."""
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
 
 
 def _memory(*, forget: bool = False) -> float:
