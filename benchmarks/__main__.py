@@ -1,6 +1,7 @@
 """Run the benchmarks, all or those named, print them and keep them in ``results.md`` and ``history.jsonl``.
 
-``compare A B`` lists what got slower between two commits, and ``history`` draws the curves.
+``compare A B`` lists what got slower between two commits, ``history`` draws the curves, and ``pages`` fills the figures
+of other pages from what is stored.
 """
 
 import os
@@ -33,6 +34,7 @@ from benchmarks import (
     updates,
 )
 from benchmarks.readme import SHOWING, with_speed
+from benchmarks.sentences import PAGES, Speed, with_figures
 
 SUITES = {
     "cpm3c": cpm3c.rows,
@@ -76,6 +78,9 @@ def main() -> int:
     if sys.argv[1:] == ["history"]:
         history.write_page(history.read())
         return 0
+    if sys.argv[1:] == ["pages"]:
+        _write_pages()
+        return 0
     if not os.environ.get("WIDEGAP_DATA"):
         print("The benchmarks need the data sets: set WIDEGAP_DATA to their folder.", file=sys.stderr)
         return 2
@@ -91,11 +96,18 @@ def main() -> int:
         found[suite] = "\n".join(lines[1:]) + "\n"
         parts = [f"## {name}\n\n{found[name]}" for name in SUITES if name in found]
         PAGE.write_text("\n".join([INTRODUCTION, _machine(), *parts]), encoding="utf-8")
-    measured = PAGE.read_text(encoding="utf-8")
-    for path in SHOWING:
-        path.write_text(with_speed(path.read_text(encoding="utf-8"), measured), encoding="utf-8")
+    _write_pages()
     history.write_page(history.read())
     return 0
+
+
+def _write_pages() -> None:
+    """The figures of README and documentation, from those that are stored."""
+    measured, speed = PAGE.read_text(encoding="utf-8"), Speed.stored()
+    for path in SHOWING:
+        path.write_text(with_speed(path.read_text(encoding="utf-8"), measured), encoding="utf-8")
+    for path in PAGES:
+        path.write_text(with_figures(path.read_text(encoding="utf-8"), speed), encoding="utf-8")
 
 
 def _kept_parts() -> dict[str, str]:

@@ -1,11 +1,11 @@
 """Figures of the guide and of how it works: blocks between marks, above all for the questions of ``choose.md``."""
 
-import re
 from collections.abc import Callable
 
 import numpy as np
 
 from experiments.means import FAMD, SHORT, TABLES, grid, group_mean, in_order, mean_of, number, panel, values_of
+from experiments.sentences import SENTENCES, filled
 from experiments.store import Store
 from experiments.story import known_means, suite_places
 from experiments.tables import EXPERIMENTS
@@ -20,7 +20,6 @@ from experiments.tables.say import BUDGETS
 from experiments.tables.universum import GAIN
 from experiments.tables.universum_rules import KEPT, RULED
 
-BLOCK = re.compile(r"(<!-- measured: (\w+) -->\n).*?(<!-- end of measured -->)", re.DOTALL)
 NEAR = 2.0  # points of accuracy that people would give for a simpler method
 SHOWN = (FRONT, "UMAP + GMM", "GMM full", "SpectralClustering", USUAL, "Ward", "HDBSCAN")
 LARGE = {
@@ -45,8 +44,8 @@ KINDS = {
 
 
 def with_advice(page: str, store: Store) -> str:
-    """The page with all its blocks filled."""
-    return BLOCK.sub(lambda found: f"{found[1]}\n{BLOCKS[found[2]](store)}\n\n{found[3]}", page)
+    """The page with all its blocks and sentences filled."""
+    return filled(page, "measured", BLOCKS, store)
 
 
 def after(table: Table, store: Store) -> str:
@@ -247,4 +246,5 @@ BLOCKS: dict[str, Callable[[Store], str]] = {
     "universum": lambda store: after(GAIN, store),
     "universum_rules": lambda store: after(RULED, store),
     "universum_junk": lambda store: after(KEPT, store),
+    **SENTENCES,
 }

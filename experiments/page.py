@@ -5,6 +5,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from experiments.sentences import pages as marked_pages
 from experiments.store import Record, Store
 from experiments.story import story, suite_sentence, worse
 from experiments.tables import CHAPTERS, EXPERIMENTS, Chapter
@@ -15,10 +16,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 NUMBER = re.compile(r"\d[\d.]*")  # reasons that differ in numbers only are one
 MOST_NAMED = 6  # cells named in full where a reason holds for many
 README = DOCS.parent / "README.md"
-WITH_BLOCKS = tuple(
-    DOCS / name
-    for name in ("guide/choose.md", "how/documents.md", "how/merging.md", "how/number.md", "how/universum.md")
-)
+WITH_BLOCKS = marked_pages(DOCS)
 MARKS = ("<!-- panel: written by `python -m experiments page` -->", "<!-- end of panel -->")
 OPENING = """# Results
 

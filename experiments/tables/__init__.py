@@ -11,6 +11,7 @@ from experiments.tables import (
     iterative,
     iterative_figures,
     kernel_choice,
+    known_topics,
     lengths,
     mixed,
     mkc,
@@ -70,7 +71,7 @@ CHAPTERS = {
     "known": Chapter(
         "Known labels, links and outliers",
         "What do a few labels, links or answers gain? Are outliers found, and are the probabilities right?",
-        say.EXPERIMENTS + doubt.EXPERIMENTS,
+        say.EXPERIMENTS + known_topics.EXPERIMENTS + doubt.EXPERIMENTS,
     ),
     "updates": Chapter(
         "Updates", "Do models that are updated keep their clusters, and notice what changed?", updates.EXPERIMENTS
