@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import wilcoxon
 
 from experiments.store import Store
-from experiments.tables._table import LEAST_TIME, MAJORITY, Printed, Row, Score, Table, lines_of, printed
+from experiments.tables._table import LEAST_TIME, MAJORITY, Printed, Row, Score, Table, chance_of, lines_of, printed
 
 REASONS = Path(__file__).with_name("missed.csv")
 SAME = 0.01  # objectives that differ by less, relative, are within the tolerance of a search
@@ -75,9 +74,7 @@ def shortfalls(*compared: Sequence[str]) -> Words:
 
 
 def _shortfall(table: Table, store: Store, paper: str, *titles: str) -> str:
-    figures = [table.column(paper).figures[row.label] for row in table.rows]
-    theirs = np.array([np.nan if text == "-" else float(text.split()[0]) for text in figures])
-    short = table.score.better * (theirs - [table.means(title, store) for title in titles])
+    short = table.score.better * (table.means(paper, store) - [table.means(title, store) for title in titles])
     n_rows, margin = np.isfinite(short[0]).sum(), table.score.margin
     missed, by_all = [], []
     for j in np.flatnonzero(short[0] > margin):
@@ -140,10 +137,9 @@ def _tested(table: Table, store: Store, row: Row, first: str, second: str) -> st
     if np.isnan([one, another]).any():
         return ""
     difference = np.round(one - another, 6)
-    chance = wilcoxon(difference).pvalue if difference.any() else 1.0
     better, worse = int((difference > 0).sum()), int((difference < 0).sum())
     return (
         f"- {row.label}: {first} {one.mean():.1f} against {second} {another.mean():.1f} in the mean of {len(one)} "
         f"pairs; better on {better}, worse on {worse}, equal on {len(one) - better - worse}; Wilcoxon's signed-rank "
-        f"test gives p = {chance:.2g}."
+        f"test gives p = {chance_of(difference):.2g}."
     )

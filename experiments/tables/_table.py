@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats import wilcoxon
 
 from experiments.cells import SEEDS, Cell
 from experiments.data import pairs
@@ -61,6 +62,11 @@ class Printed:
 
     def text(self, row: "Row", score: "Score", store: Store) -> str:
         return str(self.figures.get(row.label, ""))
+
+    def mean(self, row: "Row", score: "Score", store: Store) -> float:
+        """The figure without its deviation; NaN where the paper has none."""
+        text = self.text(row, score, store).split(" ")[0]
+        return float("nan") if text in ("", "-") else float(text)
 
 
 @dataclass(frozen=True)
@@ -336,10 +342,15 @@ def costs(table: Table) -> tuple[Table, Table]:
     return replace(plain, name=times, score=LEAST_TIME), replace(plain, name=memory, score=MEMORY)
 
 
-def markdown(labels: Sequence[str], heads: Sequence[str], figures: Sequence[Sequence[str]]) -> str:
+def markdown(labels: Iterable[str], heads: Sequence[str], figures: Iterable[Iterable[Any]], corner: str = "") -> str:
     """A table with a label before every line."""
-    lines = [f"| {label} | {' | '.join(line)} |" for label, line in zip(labels, figures, strict=True)]
-    return "\n".join([f"| | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|", *lines])
+    lines = [f"| {label} | {' | '.join(map(str, line))} |" for label, line in zip(labels, figures, strict=True)]
+    return "\n".join([f"|{corner} | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|", *lines])
+
+
+def chance_of(difference: Any) -> float:
+    """How often chance gives as much: the p-value of Wilcoxon's signed-rank test."""
+    return float(wilcoxon(difference).pvalue) if difference.any() else 1.0
 
 
 def figure(values: Any, digits: int) -> str:

@@ -15,7 +15,7 @@ BELOW = ("SpectralClustering", "CPM3C", "GMM tied", "HDBSCAN", "BisectingKMeans"
 
 def _draw(canvas: Any, store: Store) -> str:
     """A point for each method: time to the right, accuracy upwards."""
-    panel = Panel.of(PANEL, store, (GEMCLUS,)).begun().finished()
+    panel = Panel.of(PANEL, store, (GEMCLUS,)).finished()
     means, times = panel.scores.mean(axis=1), np.exp(np.log(panel.times).mean(axis=1))
     axes = canvas.subplots()
     axes.set_xscale("log")
