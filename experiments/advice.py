@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from experiments.loaders import CORA_FIELDS, FCPS_SHAPES
 from experiments.means import SHORT, by_row, grid, group_means, in_order, mean_of, means_of, number, panel, values_of
 from experiments.store import Store
 from experiments.story import known_means, new_rows, suite_places
@@ -15,7 +16,7 @@ from experiments.tables.aims import COMPARED, THINNED
 from experiments.tables.cluster_numbers import ON_SETS, ON_SHAPES, hits
 from experiments.tables.documents import DOCUMENTS, KNOWN, OURS
 from experiments.tables.mixed import ARI, FAMD, MIXED, TABLES
-from experiments.tables.panel import GEMCLUS, PANEL, SHAPES, TEXTS, standing
+from experiments.tables.panel import GEMCLUS, PANEL, TEXTS, standing
 from experiments.tables.say import BUDGETS
 from experiments.tables.universum import GAIN
 from experiments.tables.universum_rules import KEPT, RULED
@@ -37,10 +38,10 @@ KINDS = {
     "pictures, pixel by pixel": ("digits", "optdigits"),
     "yes/no columns": ("w1a", "a1a", "a4a"),
     "words of texts": (
-        *(f"cora titles {field}" for field in ("ds", "ha", "ml", "os", "pl")), "cora", "20news, 20 groups",
+        *(f"cora titles {field}" for field in CORA_FIELDS), "cora", "20news, 20 groups",
         "20news, 4 subjects", "webkb", "rcv1, 6000 rows",
     ),
-    "shapes in two or three columns": tuple(f"fcps {name}" for name in SHAPES),
+    "shapes in two or three columns": tuple(f"fcps {name}" for name in FCPS_SHAPES),
 }  # fmt: skip
 
 
@@ -103,7 +104,7 @@ def _numbers(store: Store) -> str:
 
 
 def _shapes(store: Store) -> str:
-    lines = panel(store).lines(SHOWN, {f"fcps {name}": name for name in SHAPES})
+    lines = panel(store).lines(SHOWN, {f"fcps {name}": name for name in FCPS_SHAPES})
     suite = ["On the public suite:", *suite_places(store)[:1]]
     return "\n\n".join([f"Accuracy in %, on drawn shapes:\n\n{grid(lines)}", *suite])
 

@@ -141,6 +141,11 @@ def listed(table: str) -> tuple[Row, ...]:
     return tuple(Row(line["label"], data[line["data"]], line["note"]) for line in found)
 
 
+def sets_of(table: str) -> dict[str, str]:
+    """Data sets by label, where ``rows.csv`` has one in every row."""
+    return {row.label: row.data[0] for row in listed(table)}
+
+
 class Column:
     """What columns that are measured have in common; ``values`` are a score by seed, or why there are none."""
 

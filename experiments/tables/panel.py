@@ -3,7 +3,7 @@
 from experiments.cells import SEEDS
 from experiments.store import Store
 from experiments.tables._ranking import FRONT, KNOWN, ranking, shortfalls
-from experiments.tables._table import ACCURACY, Measured, Row, Table, costs, other, ours
+from experiments.tables._table import ACCURACY, Measured, Row, Table, costs, other, ours, sets_of
 
 MOVES = Measured("search by moves", FRONT, {"search": "moves"})  # what was the default before
 OURS = (ours(FRONT), MOVES, ours("CPM3C"), ours("MKC"))
@@ -16,25 +16,7 @@ PEERS = tuple(other(name, SEEDS_OF.get(name, SEEDS)) for name in OTHERS)
 GEMCLUS = "gemclus"  # a package under the GPL: measured where it is installed, for comparison only
 LARGE = ("mnist", "rcv1", "a9a", "letter", "cora")
 FEW = 2
-SHAPES = "atom chainlink engytime hepta lsun target tetra twodiamonds wingnut".split()
-SETS = {
-    **{f"sklearn {name}": f"sklearn/{name}" for name in ("iris", "wine", "breast_cancer")},
-    **{name: f"{name}/all" for name in ("digits", "optdigits", "letter", "satimage", "segment")},
-    **{name: name for name in ("ionosphere", "svmguide1", "ringnorm")},
-    **{name: f"{name}/all" for name in ("image", "mnist")},
-    "w1a": "w1a",
-    **{size: f"adult/{size}" for size in ("a1a", "a4a", "a9a")},
-    **{f"fcps {name}": f"fcps/{name}" for name in SHAPES},
-    **{f"cora titles {field}": f"cora-titles/{field}" for field in ("ds", "ha", "ml", "os", "pl")},
-    "cora": "cora-bow",
-    "rcv1": "rcv1",
-}
-TEXTS = {
-    "20news, 20 groups": "documents/20news-20",
-    "20news, 4 subjects": "documents/20news-4",
-    "webkb": "documents/webkb-4",
-    "rcv1, 6000 rows": "documents/rcv1-4",
-}
+SETS, TEXTS = sets_of("panel"), sets_of("panel-texts")
 
 
 def standing(store: Store) -> str:
