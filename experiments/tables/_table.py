@@ -128,6 +128,11 @@ class Row:
         return [replace(self, data=(name,)) for name in self.data]
 
 
+def few_seeds(row: Row, columns: Iterable["Measured"], seeds: int, note: str) -> Row:
+    """The row with so many seeds of some columns."""
+    return replace(row, note=note, seeds=dict.fromkeys((column.title for column in columns), seeds))
+
+
 def rows_of(sets: Mapping[str, str]) -> tuple[Row, ...]:
     """Rows by label, with one data set each."""
     return tuple(Row(label, (name,)) for label, name in sets.items())
@@ -185,8 +190,7 @@ class Measured(Column):
 
     def records(self, row: Row, store: Store) -> list[Record]:
         """Those that went well."""
-        found = [store.records.get(cell) for cell in self.cells(row)]
-        return [record for record in found if record is not None and record.status == "ok"]
+        return store.measured(self.cells(row))
 
     def values(self, row: Row, score: Score, store: Store) -> Any:
         cells = self.cells(row)

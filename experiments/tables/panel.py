@@ -3,7 +3,7 @@
 from experiments.cells import SEEDS
 from experiments.store import Store
 from experiments.tables._ranking import FRONT, KNOWN, ranking, shortfalls
-from experiments.tables._table import ACCURACY, Measured, Row, Table, costs, other, ours, sets_of
+from experiments.tables._table import ACCURACY, Measured, Table, costs, few_seeds, other, ours, rows_of, sets_of
 
 MOVES = Measured("search by moves", FRONT, {"search": "moves"})  # what was the default before
 OURS = (ours(FRONT), MOVES, ours("CPM3C"), ours("MKC"))
@@ -14,9 +14,9 @@ OTHERS = (
 )
 PEERS = tuple(other(name, SEEDS_OF.get(name, SEEDS)) for name in OTHERS)
 GEMCLUS = "gemclus"  # a package under the GPL: measured where it is installed, for comparison only
-LARGE = ("mnist", "rcv1", "a9a", "letter", "cora")
 FEW = 2
 SETS, TEXTS = sets_of("panel"), sets_of("panel-texts")
+LARGE = ("mnist", "rcv1", "a9a", "letter", "cora", *TEXTS)
 
 
 def standing(store: Store) -> str:
@@ -28,16 +28,12 @@ def _words(table: Table, store: Store) -> str:
     return f"{ranking(table, store, (GEMCLUS,))}\n\n{shortfalls(table, store, TEXTS, GEMCLUS)}"
 
 
-def _row(label: str, name: str) -> Row:
-    if label not in (*LARGE, *TEXTS):
-        return Row(label, (name,))
-    few = dict.fromkeys((*(column.title for column in OURS[1:]), *OTHERS), FEW)
-    return Row(label, (name,), f"{FEW} seeds, of {FRONT} {SEEDS}.", seeds=few)
-
-
 PANEL = Table(
     "panel",
-    tuple(_row(label, name) for label, name in (SETS | TEXTS).items()),
+    tuple(
+        few_seeds(row, (*OURS[1:], *PEERS), FEW, f"{FEW} seeds, of {FRONT} {SEEDS}.") if row.label in LARGE else row
+        for row in rows_of(SETS | TEXTS)
+    ),
     (*OURS, *PEERS, other(GEMCLUS, FEW)),
     ACCURACY,
     ("sklearn iris", "sklearn wine", "ionosphere", "fcps hepta"),

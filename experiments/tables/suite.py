@@ -150,11 +150,10 @@ class SuiteTable(Table):
 
     def measured(self, store: Store) -> Any:
         """Our scores by set and kind, the best over the labelings; None unless all were measured."""
-        column = self.columns[0]
-        found = [[store.records.get(cell) for cell in column.cells(row)] for row in self.rows]
-        if any(record is None or record.status != "ok" for records in found for record in records):
+        found = [self.columns[0].records(row, store) for row in self.rows]
+        if sum(map(len, found)) < len(self.cells()):
             return None
-        best = [[max(np.mean(r.scores[score]) for r in records if r) for score in SCORES] for records in found]
+        best = [[max(np.mean(record.scores[score]) for record in records) for score in SCORES] for records in found]
         return np.array(best) / 100
 
     def section(self, store: Store) -> str:
@@ -164,9 +163,8 @@ class SuiteTable(Table):
         """Rankings and sentences."""
         ours = self.measured(store)
         if ours is None:
-            records = [store.records.get(cell) for cell in self.cells()]
-            done = sum(record is not None and record.status == "ok" for record in records)
-            return f"Not complete: {done} of {len(records)} cells."
+            cells = self.cells()
+            return f"Not complete: {len(store.measured(cells))} of {len(cells)} cells."
         mark, _, words = STANDING.read_text(encoding="utf-8").partition("\n")
         if mark != _mark(ours):
             return "The sets were measured again since they were compared: `python -m experiments suite` compares them."
