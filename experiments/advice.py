@@ -11,7 +11,7 @@ from experiments.store import Store
 from experiments.story import known_means, new_rows, suite_places
 from experiments.tables import EXPERIMENTS
 from experiments.tables._ranking import FRONT, USUAL, shortfalls
-from experiments.tables._table import Table, markdown
+from experiments.tables._table import markdown
 from experiments.tables.aims import COMPARED, THINNED
 from experiments.tables.cluster_numbers import ON_SETS, ON_SHAPES, hits
 from experiments.tables.documents import DOCUMENTS, KNOWN, OURS
@@ -48,11 +48,6 @@ KINDS = {
 def with_advice(page: str, store: Store) -> str:
     """The page with all its blocks filled."""
     return BLOCK.sub(lambda found: f"{found[1]}\n{BLOCKS[found[2]](store)}\n\n{found[3]}", page)
-
-
-def after(table: Table, store: Store) -> str:
-    """The sentences below a table."""
-    return table.after(table, store) if table.after else ""
 
 
 def _large(store: Store) -> str:
@@ -211,12 +206,12 @@ BLOCKS: dict[str, Callable[[Store], str]] = {
     "sizes": _sizes,
     "known": _known,
     "collections": _collections,
-    "seeds_of_collections": lambda store: after(DOCUMENTS, store),
+    "seeds_of_collections": DOCUMENTS.words,
     "place": lambda store: standing(store).split("\n\n")[-1],
     "below_kmeans": _below_kmeans,
-    "numbers_of_shapes": lambda store: after(ON_SHAPES, store),
-    "numbers_of_sets": lambda store: after(ON_SETS, store),
-    "universum": lambda store: after(GAIN, store),
-    "universum_rules": lambda store: after(RULED, store),
-    "universum_junk": lambda store: after(KEPT, store),
+    "numbers_of_shapes": ON_SHAPES.words,
+    "numbers_of_sets": ON_SETS.words,
+    "universum": GAIN.words,
+    "universum_rules": RULED.words,
+    "universum_junk": KEPT.words,
 }

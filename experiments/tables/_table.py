@@ -323,10 +323,13 @@ class Table:
             markdown(labels, [heads[j] for j in part], [[line[j] for j in part] for line in figures])
             for part in np.array_split(np.arange(len(heads)), -(-len(heads) // MOST_COLUMNS))
         ]
-        after = self.after(self, store) if self.after else ""
-        parts = [f"### {self.title}", self.head, *tables, after]
-        parts.append("\n".join(f"[^{mark}]: {note}" for note, mark in marks.items()))
-        return "\n\n".join(part for part in parts if part) + "\n"
+        footnotes = "\n".join(f"[^{mark}]: {note}" for note, mark in marks.items())
+        parts = [f"### {self.title}", self.head, *tables, self.words(store), footnotes]
+        return "\n\n".join(filter(None, parts)) + "\n"
+
+    def words(self, store: Store) -> str:
+        """The sentences below the table."""
+        return self.after(self, store) if self.after else ""
 
     def figures(self, row: Row, store: Store) -> list[str]:
         """The figures of a row; the best of those without labels is bold, and so is what prints alike."""
