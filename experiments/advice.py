@@ -46,7 +46,6 @@ KINDS = {
 
 
 def with_advice(page: str, store: Store) -> str:
-    """The page with all its blocks filled."""
     return BLOCK.sub(lambda found: f"{found[1]}\n{BLOCKS[found[2]](store)}\n\n{found[3]}", page)
 
 
@@ -186,29 +185,22 @@ def _collections(store: Store) -> str:
     return f"Accuracy in %:\n\n{grid(lines)}"
 
 
+def _place(store: Store) -> str:
+    return standing(store).split("\n\n")[-1]
+
+
 def _below_kmeans(store: Store) -> str:
     """The sets on which k-means is clearly better, with reasons."""
     lines = shortfalls(PANEL, store, TEXTS, GEMCLUS).splitlines()
     return next(line.removeprefix("- ") for line in lines if f"below {USUAL}" in line)
 
 
-BLOCKS: dict[str, Callable[[Store], str]] = {
-    "large": _large,
-    "kinds": _kinds,
-    "mixed": _mixed,
-    "texts": _texts,
-    "numbers": _numbers,
-    "shapes": _shapes,
-    "noise": _noise,
-    "time": _time,
-    "new_rows": _new_rows,
-    "explained": _explained,
-    "sizes": _sizes,
-    "known": _known,
-    "collections": _collections,
+COMPUTED: tuple[Callable[[Store], str], ...] = (
+    *(_large, _kinds, _mixed, _texts, _numbers, _shapes, _noise, _time, _new_rows, _explained, _sizes, _known),
+    *(_collections, _place, _below_kmeans),
+)
+BLOCKS = {block.__name__.removeprefix("_"): block for block in COMPUTED} | {
     "seeds_of_collections": DOCUMENTS.words,
-    "place": lambda store: standing(store).split("\n\n")[-1],
-    "below_kmeans": _below_kmeans,
     "numbers_of_shapes": ON_SHAPES.words,
     "numbers_of_sets": ON_SETS.words,
     "universum": GAIN.words,

@@ -107,7 +107,6 @@ def by_setting(sets: Mapping[str, str], method: str, name: str, values: Sequence
 
 
 def measured(store: Store, cell: Cell) -> Any:
-    """The record of a cell that went well."""
     if found := store.measured([cell]):
         return found[0]
     record = store.records.get(cell)

@@ -1,8 +1,13 @@
-"""Beyond the papers: every labelled set at hand, defaults only; accuracies and times."""
+"""Beyond the papers: every labelled set at hand, defaults only; accuracies and times, also in one picture."""
+
+from typing import Any
+
+import numpy as np
 
 from experiments.cells import SEEDS
 from experiments.store import Store
-from experiments.tables._ranking import FRONT, KNOWN, ranking, shortfalls
+from experiments.tables._figure import Figure
+from experiments.tables._ranking import FRONT, KNOWN, Panel, ranking, shortfalls
 from experiments.tables._table import ACCURACY, Measured, Table, costs, few_seeds, other, ours, rows_of, sets_of
 
 MOVES = Measured("search by moves", FRONT, {"search": "moves"})  # what was the default before
@@ -15,6 +20,7 @@ OTHERS = (
 PEERS = tuple(other(name, SEEDS_OF.get(name, SEEDS)) for name in OTHERS)
 GEMCLUS = "gemclus"  # a package under the GPL: measured where it is installed, for comparison only
 FEW = 2
+BELOW = ("SpectralClustering", "CPM3C", "GMM tied", "HDBSCAN", "BisectingKMeans")  # names that would lie on another one
 SETS, TEXTS = sets_of("panel"), sets_of("panel-texts")
 LARGE = ("mnist", "rcv1", "a9a", "letter", "cora", *TEXTS)
 
@@ -39,4 +45,33 @@ PANEL = Table(
     ("sklearn iris", "sklearn wine", "ionosphere", "fcps hepta"),
     _words,
 )
-EXPERIMENTS = (PANEL, *costs(PANEL))
+
+
+def _draw(canvas: Any, store: Store) -> str:
+    """A point for each method: time to the right, accuracy upwards."""
+    panel = Panel.of(PANEL, store, (GEMCLUS,)).finished()
+    means, times = panel.means, panel.typical_times
+    red, axes = [column.title for column in OURS], canvas.subplots()
+    axes.set_xscale("log")
+    for name, time, mean in zip(panel.names, times, means, strict=True):
+        colour = "#d1495b" if name in red else "#30638e"
+        axes.plot(time, mean, "o", color=colour, markersize=8 if name == FRONT else 5)
+        low = name in BELOW
+        axes.annotate(
+            name, (time, mean), (0, -6 if low else 6), textcoords="offset points", color=colour, ha="center",
+            va="top" if low else "bottom", fontweight="bold" if name == FRONT else "normal",
+        )  # fmt: skip
+    axes.set_xlim(times.min() / 1.8, times.max() * 2)
+    axes.set_ylim(means.min() - 3, means.max() + 4)
+    axes.set_xlabel("CPU time of a fit, in k-means fits (geometric mean)")
+    axes.set_ylabel("mean accuracy in %")
+    fastest = int(np.argmin(times))
+    return (
+        f"Means over {len(panel.sets)} sets; red points are widegap's. Up and to the left is better: {FRONT} has "
+        f"{means[panel.front]:.1f} % in {times[panel.front]:.0f} times the time of one k-means, the fastest method, "
+        f"{panel.names[fastest]}, {means[fastest]:.1f} % in {times[fastest]:.0f} times."
+    )
+
+
+PICTURE = Figure("panel-picture", PANEL.cells(), _draw, (7.2, 4.2))
+EXPERIMENTS = (PICTURE, PANEL, *costs(PANEL))

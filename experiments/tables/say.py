@@ -6,17 +6,7 @@ import numpy as np
 
 from experiments.say_methods import ANSWERS, LINKS_PER_100
 from experiments.store import Store
-from experiments.tables._table import (
-    ACCURACY,
-    FREE,
-    TOLD,
-    TOLD_BASELINE,
-    Measured,
-    Score,
-    Table,
-    listed,
-    noted,
-)
+from experiments.tables._table import ACCURACY, FREE, TOLD, TOLD_BASELINE, Measured, Score, Table, listed, noted
 
 ROWS = 1500
 DRAWS = 5  # of labels and links

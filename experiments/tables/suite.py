@@ -52,7 +52,6 @@ def published() -> tuple[list[str], list[str], Any]:
 
 
 def data_sets(name: str) -> tuple[str, ...]:
-    """A set of the suite with each of its reference labelings."""
     return tuple(f"suite/{name}.{labeling}" for labeling in range(LABELINGS[name]))
 
 
