@@ -2,16 +2,18 @@
 
 import re
 from collections.abc import Callable
+from itertools import groupby
+from pathlib import Path
 
 import numpy as np
 
-from experiments.loaders import CORA_FIELDS, FCPS_SHAPES
+from experiments.loaders import FCPS_SHAPES
 from experiments.means import SHORT, by_row, grid, group_means, in_order, mean_of, means_of, number, panel, values_of
 from experiments.store import Store
 from experiments.story import known_means, new_rows, suite_places
 from experiments.tables import EXPERIMENTS
 from experiments.tables._ranking import FRONT, USUAL, shortfalls
-from experiments.tables._table import markdown
+from experiments.tables._table import lines_of, markdown
 from experiments.tables.aims import COMPARED, THINNED
 from experiments.tables.cluster_numbers import ON_SETS, ON_SHAPES, hits
 from experiments.tables.documents import DOCUMENTS, KNOWN, OURS
@@ -22,6 +24,7 @@ from experiments.tables.universum import GAIN
 from experiments.tables.universum_rules import KEPT, RULED
 
 BLOCK = re.compile(r"(<!-- measured: (\w+) -->\n).*?(<!-- end of measured -->)", re.DOTALL)
+KINDS = Path(__file__).with_name("tables") / "kinds.csv"  # the sets of the panel by the kind of data
 NEAR = 2.0  # points of accuracy that people would give for a simpler method
 SHOWN = (FRONT, "UMAP + GMM", "GMM full", "SpectralClustering", USUAL, "Ward", "HDBSCAN")
 LARGE = {
@@ -30,19 +33,6 @@ LARGE = {
     "a9a": "a9a (32,561 × 123, sparse)",
     "mnist": "mnist (70,000 × 784)",
 }
-KINDS = {
-    "measurements": (
-        "sklearn iris", "sklearn wine", "sklearn breast_cancer", "satimage", "segment", "ionosphere", "svmguide1",
-        "ringnorm", "image",
-    ),
-    "pictures, pixel by pixel": ("digits", "optdigits"),
-    "yes/no columns": ("w1a", "a1a", "a4a"),
-    "words of texts": (
-        *(f"cora titles {field}" for field in CORA_FIELDS), "cora", "20news, 20 groups",
-        "20news, 4 subjects", "webkb", "rcv1, 6000 rows",
-    ),
-    "shapes in two or three columns": tuple(f"fcps {name}" for name in FCPS_SHAPES),
-}  # fmt: skip
 
 
 def with_advice(page: str, store: Store) -> str:
@@ -59,7 +49,8 @@ def _large(store: Store) -> str:
 def kinds(store: Store) -> dict[str, dict[str, float]]:
     """Mean adjusted Rand index of the usual methods by kind of data."""
     found, means = panel(store, ARI, complete=False), {}
-    for kind, names in KINDS.items():
+    for kind, sets in groupby(lines_of(KINDS), lambda line: line["kind"]):
+        names = [line["set"] for line in sets]
         lines = found.lines(SHOWN, dict(zip(names, names, strict=True))).values()
         means[f"{kind} ({len(names)})"] = {name: float(np.mean([line[name] for line in lines])) for name in SHOWN}
     return means

@@ -51,46 +51,39 @@ def _panel(store: Store) -> Line:
     return _line(what, {name: means[name] for name in (FRONT, *PEOPLE_USE) if name in means})
 
 
-def suite_rows(store: Store) -> dict[str, list[str]]:
-    """The ranking of the public suite by method; empty if it was not measured."""
-    lines = [line.split("|")[1:-1] for line in SUITE.words(store).split("\n\n")[0].splitlines()[2:]]
-    return {cells[0].strip(): [cell.strip() for cell in cells[1:]] for cells in lines}
-
-
 def suite_places(store: Store) -> list[str]:
-    """The sentences on our places, among all methods and on the sets outside our own panel."""
+    """The sentences on our places, among all methods and on the sets outside our own panel; none if not compared."""
     return [line for line in SUITE.words(store).split("\n\n") if line.startswith(("Of ", "Without "))]
 
 
-def suite_fresh(store: Store) -> tuple[str, str]:
-    """Our place by the adjusted Rand index on the sets outside our own panel, and how many these are."""
-    fresh = suite_places(store)[1]
-    return fresh.partition("it is number ")[2].split()[0], fresh.partition(" are left:")[0].split()[-1]
+def _suite_figures(store: Store) -> tuple[str, str, str, str] | None:
+    """By adjusted Rand index: ours and that of others on the public suite, our place outside our panel, of how many."""
+    if not (places := suite_places(store)):
+        return None
+    lines = (line.split("|") for line in SUITE.words(store).split("\n\n")[0].splitlines()[2:])
+    means = {name.strip(): mean.strip() for _, name, mean, *_ in lines}
+    others = ", ".join(f"{SHORT[name]} {means[name]}" for name in ("Genie_G0.3", "sklearn_gm", "sklearn_kmeans"))
+    left, _, rest = places[1].partition(" are left:")
+    return means[FRONT], others, rest.partition("it is number ")[2].split()[0], left.split()[-1]
 
 
 def suite_sentence(store: Store) -> str:
     """Our place on the public suite, for the README."""
-    rows = suite_rows(store)
-    if not rows:
+    if not (found := _suite_figures(store)):
         return "The public suite was not compared yet."
-    place, left = suite_fresh(store)
+    ours, others, place, left = found
     return (
-        f"On a [public suite](docs/results/suite.md) of {len(SUITE.rows)} sets its mean adjusted Rand index is "
-        f"{rows[FRONT][0]} ({_suite_others(rows)}); on the {left} of them outside our panel it is number {place}."
+        f"On a [public suite](docs/results/suite.md) of {len(SUITE.rows)} sets its mean adjusted Rand index is {ours} "
+        f"({others}); on the {left} of them outside our panel it is number {place}."
     )
-
-
-def _suite_others(rows: dict[str, list[str]]) -> str:
-    return ", ".join(f"{SHORT[name]} {rows[name][0]}" for name in ("Genie_G0.3", "sklearn_gm", "sklearn_kmeans"))
 
 
 def _suite(store: Store) -> Line:
     what = f"[{len(SUITE.rows)} sets of a public suite](results/suite.md): adjusted Rand index"
-    rows = suite_rows(store)
-    if not rows:
+    if not (found := _suite_figures(store)):
         return what, GAP, GAP
-    place, left = suite_fresh(store)
-    return what, f"{rows[FRONT][0]}; number {place} on the {left} outside our panel", _suite_others(rows)
+    ours, others, place, left = found
+    return what, f"{ours}; number {place} on the {left} outside our panel", others
 
 
 def _tables(store: Store) -> list[Line]:
@@ -168,13 +161,13 @@ def _new_rows(store: Store) -> Line:
 
 def unexplained(store: Store) -> list[str]:
     """Printed figures that ours misses and for which ``missed.csv`` has no reason."""
-    found = []
-    for name in PAPERS:
-        missed = zip(EXPERIMENTS[name].rows, leads(name, store) < -CLOSE, strict=True)
-        found += [
-            f"{name}: {row.label}" for row, is_missed in missed if is_missed and (name, row.label) not in reasons()
-        ]
-    return found
+    missed = [
+        (name, row.label)
+        for name in PAPERS
+        for row, lead in zip(EXPERIMENTS[name].rows, leads(name, store), strict=True)
+        if lead < -CLOSE
+    ]
+    return [f"{name}: {label}" for name, label in missed if (name, label) not in reasons()]
 
 
 def leads(name: str, store: Store) -> Any:

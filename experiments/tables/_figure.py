@@ -118,6 +118,10 @@ def least_seconds(record: Record) -> float:
     return min(record.seconds)
 
 
+def mean_of(name: str) -> Callable[[Record], float]:
+    return lambda record: float(np.mean(record.scores[name]))
+
+
 def series(
     store: Store, cells: Mapping[Any, Cell], value: Callable[[Record], float] = least_seconds
 ) -> tuple[Any, Any]:

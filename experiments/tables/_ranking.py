@@ -140,11 +140,8 @@ def _standing(panel: Panel, means: Any, ranks: Any) -> str:
 
 def _significance(panel: Panel) -> str:
     """Against whom the lead is more than chance, by Wilcoxon's signed-rank test."""
-    unsure = []
-    for i, name in enumerate(panel.names):
-        better, worse, chance = _against(panel, i)
-        if i != panel.front and (chance >= SURE or better <= worse):
-            unsure.append(name)
+    found = {name: _against(panel, i) for i, name in enumerate(panel.names) if i != panel.front}
+    unsure = [name for name, (better, worse, chance) in found.items() if chance >= SURE or better <= worse]
     but = f" but {', '.join(unsure)}" if unsure else ""
     return (
         f"Over the sets it is better than every other method{but} by Wilcoxon's signed-rank test (p < {SURE:g}, not "
@@ -174,11 +171,11 @@ def shortfalls(table: Table, store: Store, joined_last: Collection[str], beside:
 
 def _below(panel: Panel) -> str:
     """Sets on which k-means is clearly better, with the reason where it is known."""
-    told = []
-    for name, mine, usual in zip(panel.sets, panel.scores_of(FRONT), panel.scores_of(USUAL), strict=True):
-        if usual - mine > BELOW:
-            reason = f": {WHY[name]}" if name in WHY else ""
-            told.append(f"{name} ({mine:.1f} against {usual:.1f}{reason})")
+    told = [
+        f"{name} ({mine:.1f} against {usual:.1f}{f': {WHY[name]}' if name in WHY else ''})"
+        for name, mine, usual in zip(panel.sets, panel.scores_of(FRONT), panel.scores_of(USUAL), strict=True)
+        if usual - mine > BELOW
+    ]
     return f"More than {BELOW:g} points below {USUAL}: {'; '.join(told) or 'nowhere'}."
 
 

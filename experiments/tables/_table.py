@@ -162,7 +162,14 @@ class Column:
         raise NotImplementedError
 
     def text(self, row: Row, score: Score, store: Store) -> str:
-        return figure(self.values(row, score, store), (self.score or score).digits)
+        values = self.values(row, score, store)
+        return values if isinstance(values, str) else self.shown(values, row, score, store)
+
+    def shown(self, values: Any, row: Row, score: Score, store: Store) -> str:
+        """Mean and standard deviation over seeds; the deviation is left out where one run is all there is."""
+        digits = (self.score or score).digits
+        mean = f"{np.mean(values):.{digits}f}"
+        return mean if len(values) == 1 else f"{mean} ± {np.std(values):.{digits}f}"
 
     def mean(self, row: Row, score: Score, store: Store) -> float:
         """NaN if it was not measured."""
@@ -363,14 +370,6 @@ def markdown(labels: Iterable[str], heads: Sequence[str], figures: Iterable[Iter
 def chance_of(difference: Any) -> float:
     """How often chance gives as much: the p-value of Wilcoxon's signed-rank test."""
     return float(wilcoxon(difference).pvalue) if difference.any() else 1.0
-
-
-def figure(values: Any, digits: int) -> str:
-    """Mean and standard deviation over seeds; the deviation is left out where one run is all there is."""
-    if isinstance(values, str):
-        return values
-    mean = f"{np.mean(values):.{digits}f}"
-    return mean if len(values) == 1 else f"{mean} ± {np.std(values):.{digits}f}"
 
 
 def _why(record: Record | None) -> str:

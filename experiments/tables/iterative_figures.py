@@ -13,7 +13,7 @@ from experiments.cells import Cell
 from experiments.photos import small_photo, unpacked
 from experiments.store import Record, Store
 from experiments.tables._compare import paper_table
-from experiments.tables._figure import Figure, growth, least_seconds, measured, series
+from experiments.tables._figure import Figure, growth, least_seconds, mean_of, measured, series
 from experiments.tables._table import BASELINE, NOT_RUN, Measured, Row, Score, Table, listed, noted, other, ours
 from experiments.tables.iterative import ITERATIVE, UNBALANCED
 from widegap.image import paint
@@ -156,17 +156,13 @@ TABLE8 = paper_table(
 )
 
 
-def _balanced_error(record: Record) -> float:
-    return float(np.mean(record.scores["balanced_error"]))
-
-
 def _draw_growths(figure: Any, store: Store) -> str:
     """Balanced error and time over the size."""
     left, right = figure.subplots(1, 2)
     unit = least_seconds(measured(store, GROWTHS["KM"].by_size()[ROWS[0]]))
     told = []
     for column in GROWTHS.values():
-        at, errors = column.series(store, _balanced_error)
+        at, errors = column.series(store, mean_of("balanced_error"))
         if at is None:
             continue
         _, seconds = column.series(store, least_seconds)

@@ -6,25 +6,19 @@ the second.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from experiments.missing_rules import FILLED, LEVEL, RULES
 from experiments.store import Record, Store
-from experiments.tables._table import Measured, Row, Score, Table, chance_of, markdown, other, ours, rows_of
+from experiments.tables._table import Measured, Row, Score, Table, chance_of, lines_of, markdown, other, ours, rows_of
 
 SEEDS = 3
-REAL = (
-    "abalone anneal autompg beps breast_w cars93 churn_phone cmc crabs credit_g dermatology flags heart_h hepatitis "
-    "lymph msleep penguins salaries soybean survey titanic zoo"
-).split()
-DRAWN = [*(f"syn{i:02d}" for i in range(0, 60, 2)), "syn_customers0", "syn_customers2"]
-NAMES = sorted([*REAL, *DRAWN])
-WITH_GAPS = (  # as TableEncoder reads them: "none" in credit_g is a category
-    "anneal autompg breast_w cars93 dermatology heart_h hepatitis msleep penguins soybean survey titanic "
-    "syn02 syn06 syn08 syn12 syn16 syn20 syn22 syn24 syn26 syn32 syn44 syn48 syn50 syn52 syn54"
-).split()
+LINES = lines_of(Path(__file__).with_name("mixed.csv"))  # "none" in credit_g is no gap
+REAL, DRAWN = ([line["table"] for line in LINES if line["kind"] == kind] for kind in ("real", "drawn"))
+NAMES, WITH_GAPS = sorted([*REAL, *DRAWN]), [line["table"] for line in LINES if line["gaps"]]
 HALVES = ("first half", "second half")
 CLEAR = 0.05  # of the adjusted Rand index, from which a difference on one table is told
 TABLE_AXES = "KMeans(10) of table axes"
