@@ -1,10 +1,9 @@
 """Every table and figure of the results, by the pages on which they are."""
 
 from importlib import import_module
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from experiments.tables._table import lines_of
+from experiments.tables._table import HERE, lines_of
 
 
 class Chapter(NamedTuple):
@@ -22,6 +21,6 @@ def _experiments(modules: str) -> tuple[Any, ...]:
 
 CHAPTERS = {
     line["page"]: Chapter(line["title"], line["about"], _experiments(line["modules"]))
-    for line in lines_of(Path(__file__).with_name("chapters.csv"))
+    for line in lines_of(HERE / "chapters.csv")
 }
 EXPERIMENTS = {experiment.name: experiment for chapter in CHAPTERS.values() for experiment in chapter.experiments}

@@ -25,7 +25,8 @@ PRINTED, FREE, TUNED, BASELINE = "printed", "label-free", "tuned with labels", "
 TOLD, TOLD_BASELINE = "side information", "baseline, same information"
 NOT_RUN = "not run"
 MOST_COLUMNS = 7  # beside the labels of the rows; more do not fit in view
-NOTES, ROWS = (Path(__file__).with_name(name) for name in ("notes.md", "rows.csv"))
+HERE = Path(__file__).parent
+NOTES, ROWS = HERE / "notes.md", HERE / "rows.csv"
 PAPERS = Path(__file__).parents[1] / "printed"
 
 
@@ -43,9 +44,9 @@ def lines_of(path: Path) -> list[dict[str, str]]:
 
 
 @cache
-def printed(name: str) -> dict[str, dict[str, str]]:
+def printed(name: str, folder: Path = PAPERS) -> dict[str, dict[str, str]]:
     """What a paper prints in a table, by column and label of the row; "-" as the paper has it."""
-    lines = lines_of(PAPERS / f"{name}.csv")
+    lines = lines_of(folder / f"{name}.csv")
     return {title: {line["row"]: line[title] for line in lines} for title in lines[0] if title != "row"}
 
 
@@ -225,6 +226,11 @@ def ours(method: str, seeds: int = SEEDS, title: str = "", **settings: Any) -> M
 def other(method: str, seeds: int = SEEDS, title: str = "", **settings: Any) -> Measured:
     """A method of others."""
     return replace(ours(method, seeds, title, **settings), kind=BASELINE)
+
+
+def noting(of: str, title: str, method: str, kind: str = FREE, digits: int = 1, **settings: Any) -> Measured:
+    """A column of a figure that the method itself noted."""
+    return Measured(title, method, settings, kind, score=noted(of, digits))
 
 
 KMEANS = (other("KMeans(1)"), other("KMeans(10)"))

@@ -7,12 +7,12 @@ import numpy as np
 
 from experiments.shapes import FRESH, SINGLE, STRUCTURED
 from experiments.store import Record, Store
-from experiments.tables._table import Measured, Printed, Row, Score, Table, markdown, other, ours, printed
+from experiments.tables._table import HERE, Measured, Printed, Row, Score, Table, markdown, other, ours, printed
 from experiments.tables.panel import SETS
 
 ROWS = 3000  # of larger sets, the same for all ways
 LARGE = ("optdigits", "letter", "satimage", "svmguide1", "ringnorm", "mnist", "a4a", "a9a", "fcps engytime", "rcv1")
-CLASSES = Printed("classes", printed("cluster-numbers")["classes"], kind="known")
+CLASSES = Printed("classes", printed("cluster_numbers", HERE)["classes"], kind="known")
 SMALL = ("sklearn", "ionosphere", "fcps")  # begin the names of sets for which the most stable number was sought
 STABLE = "most stable"
 DRAWS = 6  # of every kind, none of which was looked at while the rule was settled

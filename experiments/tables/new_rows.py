@@ -8,7 +8,7 @@ import numpy as np
 
 from experiments.store import Store
 from experiments.tables._ranking import FRONT, USUAL
-from experiments.tables._table import ACCURACY, BASELINE, FREE, Measured, Table, few_seeds, noted, rows_of
+from experiments.tables._table import ACCURACY, BASELINE, FREE, Measured, Table, few_seeds, noting, rows_of
 from experiments.tables.pairs import DENSE
 
 SETS = {"digits": "digits/all", "optdigits": "optdigits/all", "satimage": "satimage/all", "MNIST": "mnist/all"}
@@ -20,7 +20,7 @@ SCORE = replace(ACCURACY, better=0)  # columns are not rivals: no figure is bold
 
 def _on_half(title: str, method: str, kind: str) -> tuple[Measured, ...]:
     halves = {"fitted half": "fitted", "other half": "new"}
-    return tuple(Measured(f"{title}: {half}", method, kind=kind, score=noted(of)) for half, of in halves.items())
+    return tuple(noting(of, f"{title}: {half}", method, kind) for half, of in halves.items())
 
 
 OURS, THEIRS = _on_half(FRONT, f"{FRONT} on half", FREE), _on_half(USUAL, f"{USUAL} on half", BASELINE)
@@ -41,14 +41,10 @@ def _lost(table: Table, store: Store) -> str:
     return f"New rows less fitted ones: {', '.join(words)}."
 
 
-SAME_HALF = Measured(f"{FRONT}: same", f"{FRONT} on half", score=noted("same"))
+SAME_HALF = noting("same", f"{FRONT}: same", f"{FRONT} on half")
 NEW_ROWS = _table("new-rows", SETS, (*OURS, SAME_HALF, *THEIRS), ("digits",), _lost)
-SAME = Measured("equal labels, in %", AGAIN, score=noted("same", 2))
-AGAIN_COLUMNS = (
-    Measured("`labels_`", AGAIN, score=noted("fitted")),
-    Measured("`predict`", AGAIN, score=noted("predicted")),
-    SAME,
-)
+SAME = noting("same", "equal labels, in %", AGAIN, digits=2)
+AGAIN_COLUMNS = (noting("fitted", "`labels_`", AGAIN), noting("predicted", "`predict`", AGAIN), SAME)
 
 
 def _unequal(table: Table, store: Store) -> str:
