@@ -12,7 +12,7 @@ from experiments.store import Store
 from experiments.story import known_means, new_rows, suite_places
 from experiments.tables import EXPERIMENTS
 from experiments.tables._ranking import FRONT, USUAL, shortfalls
-from experiments.tables._table import HERE, lines_of, markdown
+from experiments.tables._table import lines_of, markdown
 from experiments.tables.aims import COMPARED, THINNED
 from experiments.tables.cluster_numbers import ON_SETS, ON_SHAPES, hits
 from experiments.tables.documents import DOCUMENTS, KNOWN, OURS
@@ -23,7 +23,7 @@ from experiments.tables.universum import GAIN
 from experiments.tables.universum_rules import KEPT, RULED
 
 BLOCK = re.compile(r"(<!-- measured: (\w+) -->\n).*?(<!-- end of measured -->)", re.DOTALL)
-KINDS = HERE / "kinds.csv"  # the sets of the panel by the kind of data
+KINDS = "kinds.csv"  # the sets of the panel by the kind of data
 NEAR = 2.0  # points of accuracy that people would give for a simpler method
 SHOWN = (FRONT, "UMAP + GMM", "GMM full", "SpectralClustering", USUAL, "Ward", "HDBSCAN")
 LARGE = {

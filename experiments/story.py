@@ -7,9 +7,9 @@ import numpy as np
 from experiments.means import GAP, SHORT, group_means, in_order, mean_of, means_of, number, panel
 from experiments.store import Store
 from experiments.tables import EXPERIMENTS
-from experiments.tables._compare import reasons
+from experiments.tables._compare import chance_of, reasons
 from experiments.tables._ranking import FRONT, SURE, USUAL
-from experiments.tables._table import chance_of, markdown
+from experiments.tables._table import markdown
 from experiments.tables.cluster_numbers import ON_SETS, ON_SHAPES, hits
 from experiments.tables.mixed import ARI, FAMD, MIXED, REAL, TABLES
 from experiments.tables.say import SETS as SAY_SETS

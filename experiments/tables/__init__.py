@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from experiments.tables._table import HERE, lines_of
+from experiments.tables._table import lines_of
 
 
 class Chapter(NamedTuple):
@@ -21,6 +21,6 @@ def _experiments(modules: str) -> tuple[Any, ...]:
 
 CHAPTERS = {
     line["page"]: Chapter(line["title"], line["about"], _experiments(line["modules"]))
-    for line in lines_of(HERE / "chapters.csv")
+    for line in lines_of("chapters.csv")
 }
 EXPERIMENTS = {experiment.name: experiment for chapter in CHAPTERS.values() for experiment in chapter.experiments}

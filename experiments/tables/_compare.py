@@ -3,15 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats import wilcoxon
 
 from experiments.store import Store
-from experiments.tables._table import LEAST_TIME, MAJORITY, Printed, Row, Score, Table, chance_of, lines_of, printed
+from experiments.tables._table import LEAST_TIME, MAJORITY, Printed, Row, Score, Table, lines_of, printed
 
-REASONS = Path(__file__).with_name("missed.csv")
 SAME = 0.01  # objectives that differ by less, relative, are within the tolerance of a search
 OF_PAPER = ", paper's"  # ends the title of a printed column where ours has the same name
 Columns = Mapping[str, Sequence[Any]]  # ours by the title of the printed one
@@ -21,7 +20,7 @@ Words = Callable[[Table, Store], str]
 @cache
 def reasons() -> dict[tuple[str, str], str]:
     """Why ours misses a figure of a paper, by the first table that prints the row and the label of the row."""
-    return {(line["table"], line["row"]): line["why"] for line in lines_of(REASONS)}
+    return {(line["table"], line["row"]): line["why"] for line in lines_of("missed.csv")}
 
 
 def paper_table(
@@ -119,6 +118,11 @@ def _told_by_objective(table: Table, row: Row, store: Store, method: str) -> str
         return f"a search from the classes ends at the same objective within {SAME:.0%}"
     side = "a higher" if ideal > found else "a lower"
     return f"a search from the classes ends at {side} objective, {ideal:.3g} instead of {found:.3g}"
+
+
+def chance_of(difference: Any) -> float:
+    """How often chance gives as much: the p-value of Wilcoxon's signed-rank test."""
+    return float(wilcoxon(difference).pvalue) if difference.any() else 1.0
 
 
 def tests(*compared: tuple[str, str]) -> Words:

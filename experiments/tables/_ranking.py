@@ -9,7 +9,8 @@ import numpy as np
 from scipy.stats import rankdata
 
 from experiments.store import Store
-from experiments.tables._table import LEAST_TIME, Score, Table, chance_of, markdown
+from experiments.tables._compare import chance_of
+from experiments.tables._table import LEAST_TIME, Score, Table, markdown
 
 FRONT, USUAL = "MaxMarginClustering", "KMeans(10)"
 KNOWN = ("UMAP + GMM", "GMM full", "SpectralClustering", USUAL, "Ward", "HDBSCAN", "Genie", "Leiden")  # used today

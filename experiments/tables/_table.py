@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import wilcoxon
 
 from experiments.cells import SEEDS, Cell
 from experiments.data import pairs
@@ -26,20 +25,20 @@ TOLD, TOLD_BASELINE = "side information", "baseline, same information"
 NOT_RUN = "not run"
 MOST_COLUMNS = 7  # beside the labels of the rows; more do not fit in view
 HERE = Path(__file__).parent
-NOTES, ROWS = HERE / "notes.md", HERE / "rows.csv"
 PAPERS = Path(__file__).parents[1] / "printed"
 
 
 @cache
 def notes() -> dict[str, tuple[str, str]]:
     """Title and note by the name of a table or figure."""
-    parts = [part.split("\n\n") for part in NOTES.read_text(encoding="utf-8").split("\n## ")[1:]]
+    parts = [part.split("\n\n") for part in (HERE / "notes.md").read_text(encoding="utf-8").split("\n## ")[1:]]
     return {name: (title, " ".join(" ".join(rest).split())) for name, title, *rest in parts}
 
 
 @cache
-def lines_of(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as lines:
+def lines_of(path: str | Path) -> list[dict[str, str]]:
+    """The lines of a CSV file of this folder, or of any path."""
+    with (HERE / path).open(encoding="utf-8", newline="") as lines:
         return list(csv.DictReader(lines))
 
 
@@ -141,7 +140,7 @@ def rows_of(sets: Mapping[str, str]) -> tuple[Row, ...]:
 
 def listed(table: str) -> tuple[Row, ...]:
     """The rows that ``rows.csv`` has for a table; "digits/pairs" are all pairs of digits."""
-    found = [line for line in lines_of(ROWS) if line["table"] == table]
+    found = [line for line in lines_of("rows.csv") if line["table"] == table]
     data = {line["data"]: (line["data"],) for line in found}
     data |= {name: pairs(name.removesuffix("/pairs")) for name in data if name.endswith("/pairs")}
     return tuple(Row(line["label"], data[line["data"]], line["note"]) for line in found)
@@ -371,11 +370,6 @@ def markdown(labels: Iterable[str], heads: Sequence[str], figures: Iterable[Iter
     """A table with a label before every line."""
     lines = [f"| {label} | {' | '.join(map(str, line))} |" for label, line in zip(labels, figures, strict=True)]
     return "\n".join([f"|{corner} | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|", *lines])
-
-
-def chance_of(difference: Any) -> float:
-    """How often chance gives as much: the p-value of Wilcoxon's signed-rank test."""
-    return float(wilcoxon(difference).pvalue) if difference.any() else 1.0
 
 
 def _why(record: Record | None) -> str:

@@ -12,22 +12,11 @@ import numpy as np
 
 from experiments.missing_rules import FILLED, LEVEL, RULES
 from experiments.store import Record, Store
-from experiments.tables._table import (
-    HERE,
-    Measured,
-    Row,
-    Score,
-    Table,
-    chance_of,
-    lines_of,
-    markdown,
-    other,
-    ours,
-    rows_of,
-)
+from experiments.tables._compare import chance_of
+from experiments.tables._table import Measured, Row, Score, Table, lines_of, markdown, other, ours, rows_of
 
 SEEDS = 3
-LINES = lines_of(HERE / "mixed.csv")  # "none" in credit_g is no gap
+LINES = lines_of("mixed.csv")  # "none" in credit_g is no gap
 REAL, DRAWN = ([line["table"] for line in LINES if line["kind"] == kind] for kind in ("real", "drawn"))
 NAMES, WITH_GAPS = sorted([*REAL, *DRAWN]), [line["table"] for line in LINES if line["gaps"]]
 HALVES = ("first half", "second half")

@@ -21,13 +21,13 @@ from scipy.stats import rankdata
 
 from experiments.store import Store
 from experiments.tables._ranking import FRONT
-from experiments.tables._table import HERE, Measured, Row, Score, Table, costs, lines_of, markdown
+from experiments.tables._table import Measured, Row, Score, Table, costs, lines_of, markdown
 from experiments.tables.panel import PEERS
 
 STANDING = Path(__file__).with_name("suite_standing.md")
 SCORES = ("ari", "nca", "accuracy")
 LABELINGS = {  # how many reference labelings each set of up to 10000 rows has
-    f"{line['battery']}/{line['set']}": int(line["labelings"]) for line in lines_of(HERE / "suite_sets.csv")
+    f"{line['battery']}/{line['set']}": int(line["labelings"]) for line in lines_of("suite_sets.csv")
 }
 SETS = [*LABELINGS]
 OWN = ("fcps/", "other/iris", "uci/wine", "uci/wdbc", "uci/ionosphere", "uci/statlog")  # on which defaults were tuned

@@ -9,22 +9,9 @@ import numpy as np
 
 from experiments.cells import Cell
 from experiments.store import Store
-from experiments.tables._compare import Columns, paper_table, shortfalls, time_table, together
+from experiments.tables._compare import Columns, chance_of, paper_table, shortfalls, time_table, together
 from experiments.tables._figure import Figure, measured
-from experiments.tables._table import (
-    ACCURACY,
-    NMI,
-    RAND,
-    Measured,
-    Row,
-    Score,
-    Table,
-    chance_of,
-    listed,
-    other,
-    ours,
-    tuned,
-)
+from experiments.tables._table import ACCURACY, NMI, RAND, Measured, Row, Score, Table, listed, other, ours, tuned
 
 C_TARGET = tuple(2**power for power in range(1, 7))
 C_UNIVERSUM = (0.001, 0.01, 0.1, 1, 10)
