@@ -58,7 +58,7 @@ def _not_measured(store: Store) -> str:
             if record is None or record.status != "ok":
                 reasons.setdefault(_reason(record), set()).add(f"{cell.method} on {cell.data} (`{name}`)")
     lines = [f"- {reason}: {_some(sorted(places))}" for reason, places in sorted(reasons.items())]
-    return "## What has no figure\n\n" + ("\n".join(lines) if lines else "Every cell was measured.") + "\n"
+    return "\n".join(["## What has no figure", "", *(lines or ["Every cell was measured."]), ""])
 
 
 def _reason(record: Record | None) -> str:

@@ -75,7 +75,7 @@ class Store:
             whole = [line for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
             self.records = {record.cell: record for record in map(Record.parse, whole)}
 
-    def measured(self, cells: Iterable[Cell]) -> list[Record]:
+    def ok(self, cells: Iterable[Cell]) -> list[Record]:
         """The records of those that went well."""
         found = [self.records.get(cell) for cell in cells]
         return [record for record in found if record is not None and record.status == "ok"]

@@ -107,7 +107,7 @@ def by_setting(sets: Mapping[str, str], method: str, name: str, values: Sequence
 
 
 def measured(store: Store, cell: Cell) -> Any:
-    if found := store.measured([cell]):
+    if found := store.ok([cell]):
         return found[0]
     record = store.records.get(cell)
     raise MissingError(f"{cell.method} on {cell.data}{f': {record.reason}' if record else ''}")
@@ -118,7 +118,7 @@ def least_seconds(record: Record) -> float:
     return min(record.seconds)
 
 
-def mean_of(name: str) -> Callable[[Record], float]:
+def score_of(name: str) -> Callable[[Record], float]:
     return lambda record: float(np.mean(record.scores[name]))
 
 
@@ -126,7 +126,7 @@ def series(
     store: Store, cells: Mapping[Any, Cell], value: Callable[[Record], float] = least_seconds
 ) -> tuple[Any, Any]:
     """Abscissae and values of the cells that were measured; ``MissingError`` if none was."""
-    found = [(at, value(record)) for at, cell in cells.items() for record in store.measured([cell])]
+    found = [(at, value(record)) for at, cell in cells.items() for record in store.ok([cell])]
     if not found:
         measured(store, [*cells.values()][-1])
     return tuple(np.array(found, dtype=float).T)

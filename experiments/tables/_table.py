@@ -197,7 +197,7 @@ class Measured(Column):
 
     def records(self, row: Row, store: Store) -> list[Record]:
         """Those that went well."""
-        return store.measured(self.cells(row))
+        return store.ok(self.cells(row))
 
     def values(self, row: Row, score: Score, store: Store) -> Any:
         cells = self.cells(row)

@@ -6,7 +6,7 @@ from typing import Any
 
 from experiments.store import Store
 from experiments.tables._compare import Columns, paper_table, shortfalls, tests, time_table, together
-from experiments.tables._figure import Figure, by_setting, by_size, curves, growths, least_seconds, logarithmic, mean_of
+from experiments.tables._figure import Figure, by_setting, by_size, curves, growths, logarithmic, score_of
 from experiments.tables._table import KMEANS, RAND, TUNED, Measured, Row, Table, listed, other, ours, tuned
 
 WIDTHS = tuple(round(0.1 * i, 1) for i in range(1, 11))
@@ -106,7 +106,8 @@ def _draw_sizes(canvas: Any, store: Store) -> str:
 
 def _draw_tolerances(canvas: Any, store: Store, timed: bool) -> str:
     axes = canvas.subplots()
-    found = curves(axes, store, LOOSENED, least_seconds if timed else mean_of("majority"), "ε" if timed else "")
+    how: dict[str, Any] = {"symbol": "ε"} if timed else {"value": score_of("majority")}
+    found = curves(axes, store, LOOSENED, **how)
     logarithmic(axes, *("xy" if timed else "x"))
     axes.set(xlabel="tolerance ε, relative to the objective", ylabel="CPU seconds" if timed else "accuracy in %")
     axes.legend(fontsize=7.5, loc="center left", bbox_to_anchor=(1.0, 0.5))

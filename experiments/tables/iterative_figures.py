@@ -13,7 +13,7 @@ from experiments.cells import Cell
 from experiments.photos import small_photo, unpacked
 from experiments.store import Record, Store
 from experiments.tables._compare import paper_table
-from experiments.tables._figure import Figure, growth, least_seconds, mean_of, measured, series
+from experiments.tables._figure import Figure, growth, least_seconds, measured, score_of, series
 from experiments.tables._table import BASELINE, NOT_RUN, Measured, Row, Score, Table, listed, noted, other, ours
 from experiments.tables.iterative import ITERATIVE, UNBALANCED
 from widegap.image import paint
@@ -133,7 +133,7 @@ class Growth(Measured):
 
     def series(self, store: Store, value: Callable[[Record], float]) -> tuple[Any, Any]:
         """Sizes and values; none if nothing was measured."""
-        return series(store, self.by_size(), value) if store.measured(self.by_size().values()) else (None, None)
+        return series(store, self.by_size(), value) if store.ok(self.by_size().values()) else (None, None)
 
     def text(self, row: Row, score: Any, store: Store) -> str:
         at, seconds = self.series(store, least_seconds)
@@ -162,7 +162,7 @@ def _draw_growths(figure: Any, store: Store) -> str:
     unit = least_seconds(measured(store, GROWTHS["KM"].by_size()[ROWS[0]]))
     told = []
     for column in GROWTHS.values():
-        at, errors = column.series(store, mean_of("balanced_error"))
+        at, errors = column.series(store, score_of("balanced_error"))
         if at is None:
             continue
         _, seconds = column.series(store, least_seconds)

@@ -7,6 +7,7 @@ import numpy as np
 from experiments.cells import SEEDS
 from experiments.say_methods import ANSWERS, LINKS_PER_100
 from experiments.store import Store
+from experiments.tables._compare import Words
 from experiments.tables._table import ACCURACY, TOLD, TOLD_BASELINE, Measured, Score, Table, listed, noting, sets_of
 
 ROWS = 1500
@@ -50,6 +51,11 @@ def _counted(table: Table, reached: Any) -> str:
     return count(reached) + (f" (not on {', '.join(names)})" if names else "")
 
 
+def _table(name: str, columns: tuple[Measured, ...], words: Words, short: bool = True, **told: Any) -> Table:
+    """Of the sets of this page; ``short`` puts one of them into the short run."""
+    return Table(name, listed("labels"), columns, TOLD_SCORE, ("digits",) * short, words, COUNTED | told)
+
+
 def label_columns(budget: int) -> tuple[Measured, ...]:
     ours = "known labels"
     return (
@@ -74,16 +80,7 @@ def _label_words(table: Table, store: Store) -> str:
 
 
 LABELS = tuple(
-    Table(
-        f"labels-{budget}",
-        listed("labels"),
-        label_columns(budget),
-        TOLD_SCORE,
-        ("digits",) if budget == 1 else (),
-        _label_words,
-        {**COUNTED, "budget": budget, "plural": "s" * (budget > 1)},
-    )
-    for budget in BUDGETS
+    _table(f"labels-{n}", label_columns(n), _label_words, n == 1, budget=n, plural="s" * (n > 1)) for n in BUDGETS
 )
 
 
@@ -98,9 +95,8 @@ def _link_words(table: Table, store: Store) -> str:
     )
 
 
-LINKS = Table(
+LINKS = _table(
     "links",
-    listed("labels"),
     (
         noting("free", "without links", "links"),
         noting("matched", "with links", "links", TOLD),
@@ -111,10 +107,7 @@ LINKS = Table(
             for title, of in ((name, "matched"), (f"{name}, links broken", "broken"))
         ),
     ),
-    TOLD_SCORE,
-    ("digits",),
     _link_words,
-    COUNTED,
 )
 
 
@@ -131,9 +124,8 @@ def _question_words(table: Table, store: Store) -> str:
     return "\n".join([*lines, f"- At least as good as equally many random labels: {equal}."])
 
 
-QUESTIONS = Table(
+QUESTIONS = _table(
     "questions",
-    listed("labels"),
     (
         noting("free", "without labels", "questions"),
         *(
@@ -142,10 +134,7 @@ QUESTIONS = Table(
             for what, of in (("random labels", "random"), ("answers", "asked"))
         ),
     ),
-    TOLD_SCORE,
-    ("digits",),
     _question_words,
-    COUNTED,
 )
 
 EXPERIMENTS = (*LABELS, LINKS, QUESTIONS)

@@ -162,7 +162,7 @@ class SuiteTable(Table):
         ours = self.measured(store)
         if ours is None:
             cells = self.cells()
-            return f"Not complete: {len(store.measured(cells))} of {len(cells)} cells."
+            return f"Not complete: {len(store.ok(cells))} of {len(cells)} cells."
         mark, _, words = STANDING.read_text(encoding="utf-8").partition("\n")
         if mark != _mark(ours):
             return "The sets were measured again since they were compared: `python -m experiments suite` compares them."

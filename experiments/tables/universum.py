@@ -41,7 +41,7 @@ def _idle(table: Table, store: Store) -> str:
     found = []
     for title in ("M2DCU", "M2DCU tuned"):
         cells = [cell for row in table.rows for cell in table.column(title).cells(row)]
-        active = [extra["active"] for record in store.measured(cells) for extra in record.extra]
+        active = [extra["active"] for record in store.ok(cells) for extra in record.extra]
         if active:
             found.append(f"{title} {len(active) - sum(active)} of {len(active)}")
     told = f"- Runs in which all universum rows lay within the tolerance anyway: {', '.join(found)}."
