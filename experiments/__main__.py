@@ -26,9 +26,8 @@ def main(arguments: list[str] | None = None) -> None:
         for name, experiment in EXPERIMENTS.items():
             waiting = runner.pending(experiment.cells(), store)
             print(f"{name:24} {len(experiment.cells()):5} cells, {len(waiting):5} to measure  {experiment.title}")
-        print(
-            f"Missed figures of papers without a reason in tables/missed.csv: {', '.join(unexplained(store)) or 'none'}"
-        )
+        unknown = ", ".join(unexplained(store)) or "none"
+        print(f"Missed figures of papers without a reason in tables/missed.csv: {unknown}")
         print(_effort(runner.pending(everything, store), everything, store))
     elif options.command == "page":
         _write_pages()

@@ -1,6 +1,6 @@
 """Means over the rows of a table, for sentences and small tables on other pages."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,10 +9,10 @@ import numpy as np
 from experiments.store import Store
 from experiments.tables import EXPERIMENTS
 from experiments.tables._ranking import FRONT, USUAL, Panel
-from experiments.tables._table import ACCURACY, Score, markdown
+from experiments.tables._table import ACCURACY, Score, Table, markdown
+from experiments.tables.mixed import FAMD, MIXED, TABLES
 from experiments.tables.panel import GEMCLUS, PANEL
 
-TABLES, FAMD = "TableEncoder + MaxMarginClustering", "FAMD, five axes + KMeans(10)"  # of the tables with categories
 GAP = "-"  # printed where a figure was not measured
 SHORT = {  # what tables call a method, and what people call it
     FRONT: "widegap",
@@ -30,29 +30,34 @@ SHORT = {  # what tables call a method, and what people call it
 }
 
 
-def column_of(name: str, title: str) -> tuple[Any, Any]:
-    """A table by its name, and its column by its title."""
-    table = EXPERIMENTS[name]
-    return table, next(column for column in table.columns if column.title == title)
+def values_of(name: str, title: str, store: Store) -> Any:
+    """The mean over seeds of a column of a table in every row; NaN where it was not measured."""
+    return EXPERIMENTS[name].means(title, store)
 
 
-def values_of(name: str, title: str, store: Store, rows: Collection[str] | None = None) -> Any:
-    """The mean over seeds of a column in every row, or in those named; NaN where it was not measured."""
-    table, column = column_of(name, title)
-    chosen = [row for row in table.rows if rows is None or row.label in rows]
-    found = [column.values(row, table.score, store) for row in chosen]
-    return np.array([np.nan if isinstance(values, str) else np.mean(values) for values in found])
+def value_of(name: str, title: str, label: str, store: Store) -> float:
+    """The mean over seeds of a column of a table in one row; NaN where it was not measured."""
+    return by_row(EXPERIMENTS[name], [title], store)[label][title]
 
 
-def mean_of(name: str, title: str, store: Store, rows: Collection[str] | None = None) -> float:
+def mean_of(name: str, title: str, store: Store) -> float:
     """The mean of a column; NaN if a row was not measured."""
-    return float(np.mean(values_of(name, title, store, rows)))
+    return float(np.mean(values_of(name, title, store)))
 
 
-def group_mean(name: str, title: str, group: str, store: Store) -> float:
-    """The mean of a method over a group of the tables with categories."""
-    table, column = column_of(name, title)
-    return float(table.mean(column, table.groups[group], store))
+def means_of(name: str, titles: Iterable[str], store: Store) -> dict[str, float]:
+    return {title: mean_of(name, title, store) for title in titles}
+
+
+def by_row(table: Table, titles: Iterable[str], store: Store) -> dict[str, dict[str, float]]:
+    """Figures of some columns in every row."""
+    found = {title: table.means(title, store) for title in titles}
+    return {row.label: {title: means[j] for title, means in found.items()} for j, row in enumerate(table.rows)}
+
+
+def group_means(group: str, titles: Iterable[str], store: Store) -> dict[str, float]:
+    """The means of some methods over a group of the tables with categories."""
+    return {title: float(MIXED.mean(MIXED.column(title), MIXED.groups[group], store)) for title in titles}
 
 
 def number(value: float, digits: int = 1) -> str:
@@ -67,11 +72,10 @@ def in_order(figures: dict[str, float], digits: int = 1, unit: str = "") -> str:
     return ", ".join(f"{SHORT.get(name, name)} {known[name]:.{digits}f}{unit}" for name in ordered)
 
 
-def grid(lines: Mapping[str, Sequence[float]], heads: Sequence[str], digits: int = 1) -> str:
+def grid(lines: Mapping[str, Mapping[str, float]], digits: int = 1) -> str:
     """A table of figures with the best of every line bold."""
-    return markdown(
-        [*lines], [SHORT.get(head, head) for head in heads], [_bold(line, digits) for line in lines.values()]
-    )
+    heads = [SHORT.get(head, head) for head in next(iter(lines.values()))]
+    return markdown(lines, heads, [_bold([*line.values()], digits) for line in lines.values()])
 
 
 def _bold(line: Sequence[float], digits: int) -> list[str]:
@@ -82,5 +86,5 @@ def _bold(line: Sequence[float], digits: int) -> list[str]:
 
 def panel(store: Store, score: Score = ACCURACY, *, complete: bool = True) -> Panel:
     """The labelled sets that all methods finished, or all of them."""
-    found = Panel.of(replace(PANEL, score=score), store, (GEMCLUS,)).begun()
+    found = Panel.of(replace(PANEL, score=score), store, (GEMCLUS,))
     return found.finished() if complete else found

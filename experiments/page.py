@@ -12,61 +12,27 @@ from experiments.tables import CHAPTERS, EXPERIMENTS, Chapter
 from experiments.tables._figure import Figure
 from experiments.tables.panel import standing
 
+TEMPLATE = Path(__file__).with_name("results_page.md")
 DOCS = Path(__file__).parent.parent / "docs"
 NUMBER = re.compile(r"\d[\d.]*")  # reasons that differ in numbers only are one
 MOST_NAMED = 6  # cells named in full where a reason holds for many
 README = DOCS.parent / "README.md"
 WITH_BLOCKS = marked_pages(DOCS)
 MARKS = ("<!-- panel: written by `python -m experiments page` -->", "<!-- end of panel -->")
-OPENING = """# Results
-
-widegap with its defaults next to what people use today. No method sees a label unless the line says so, and all get the
-same rows and the number of classes. Figures are means over sets, and higher is better; all are computed from stored
-results. k-means has ten starts, and GMM is a mixture of full Gaussians.
-
-{story}
-
-![Accuracy and time of every method](results/panel-picture.svg)
-
-The defaults were tuned by the accuracy on many of these sets, so expect less on others. [Which clusterer should I
-use?](guide/choose.md) draws the conclusions.
-
-## Where something else is better
-
-{worse}
-
-## All tables and figures
-
-{pages}
-"""
-INTRODUCTION = """## How to read the tables
-
-Written by `make experiments` from `experiments/results.jsonl`; all figures are computed, except those printed in
-papers. Mean ± standard deviation over seeds. Every column is of one kind:
-
-- *printed*: the figures of the paper;
-- *label-free*: widegap as a user gets it. No run uses labels and all data sets have the same settings, except where a
-  table says so. But the defaults were tuned by the accuracy on many of these sets, so expect less on others;
-- *tuned with labels*: the best of the paper's grid by accuracy, as in the papers. This is impossible in practice;
-- *baseline*: other methods, measured here, without labels at run time. The settings of CLGR and gemclus and the size of
-  UMAP's embedding are the best of several by accuracy, in their favour;
-- *side information* and *baseline, same information*: both get the same known labels or links at run time.
-
-**Bold** marks the best figure of a row among the label-free and baseline columns that have the score of the table. A
-table with many columns is continued below itself with the same rows.
-
-Times are CPU time on one thread, as multiples of one k-means (`KMeans(n_init=1)`) on the same rows in the same process.
-Figures may come from earlier code: the end of the page tells which, and `python -m experiments list` how many cells the
-current code has not measured.
-"""
 
 
 def front(store: Store, machine: dict[str, Any]) -> str:
     """The first page: the story on one screen, the list of pages, and how to read them."""
     listed = "\n".join(f"- [{chapter.title}](results/{name}.md): {chapter.about}" for name, chapter in CHAPTERS.items())
     contents = "\n".join(["```{toctree}", ":hidden:", "", *(f"results/{name}" for name in CHAPTERS), "```"])
-    opening = OPENING.format(story=story(store), worse=worse(store), pages=f"{listed}\n\n{contents}")
-    return "\n".join([opening, INTRODUCTION, _machine(machine), _not_measured(store), _effort(store)])
+    return TEMPLATE.read_text(encoding="utf-8").format(
+        story=story(store),
+        worse=worse(store),
+        pages=f"{listed}\n\n{contents}",
+        machine=_machine(machine),
+        not_measured=_not_measured(store),
+        effort=_effort(store),
+    )
 
 
 def chapter_page(chapter: Chapter, store: Store, folder: Path) -> str:
@@ -90,7 +56,7 @@ def _not_measured(store: Store) -> str:
             if record is None or record.status != "ok":
                 reasons.setdefault(_reason(record), set()).add(f"{cell.method} on {cell.data} (`{name}`)")
     lines = [f"- {reason}: {_some(sorted(places))}" for reason, places in sorted(reasons.items())]
-    return "## What has no figure\n\n" + ("\n".join(lines) if lines else "Every cell was measured.") + "\n"
+    return "\n".join(["## What has no figure", "", *(lines or ["Every cell was measured."]), ""])
 
 
 def _reason(record: Record | None) -> str:
@@ -115,7 +81,7 @@ def _effort(store: Store) -> str:
     told = [f"{number} with version `{core}` of the core of widegap" for core, number in cores.most_common()]
     told += [f"{others} of other methods with versions of their own"] * bool(others)
     told += [f"{unknown} with earlier code, which has no version"] * bool(unknown)
-    return f"{took} Measured were {', '.join(told)}.\n"
+    return f"{took} Measured were {', '.join(told)}."
 
 
 def write(store: Store, machine: dict[str, Any], docs: Path = DOCS) -> None:

@@ -22,17 +22,7 @@ from typing import Any
 import numpy as np
 
 from experiments import versions
-from experiments.cells import (
-    METHODS,
-    ORDERS,
-    TASKS,
-    Cell,
-    Outcome,
-    RefusedError,
-    Task,
-    code_version,
-    missing_packages,
-)
+from experiments.cells import METHODS, ORDERS, TASKS, Cell, Outcome, RefusedError, Task, code_version, missing_packages
 from experiments.store import OUT_OF_TIME, Record, Store
 
 TIME_LIMIT = 600.0
@@ -51,19 +41,17 @@ def load(name: str) -> Task:
     "letter/A-B#orders" has the file's own order here; ``measure`` changes it from run to run.
     """
     whole, _, size = name.removesuffix(ORDERS).partition("@")
-    family, _, rest = whole.partition("/")
-    found = TASKS[family](rest)
+    loader, _, rest = whole.partition("/")
+    found = TASKS[loader](rest)
     return _taken(found, drawn_rows(found.y, size)) if size else found
 
 
 def _taken(problem: Task, rows: Any) -> Task:
     """Some rows of a data set, or all in another order; texts are left out."""
-    counts = None if problem.counts is None else problem.counts[rows]
-    scored = None if problem.scored is None else problem.scored[rows]
+    parts = {"X": problem.X, "y": problem.y, "counts": problem.counts, "scored": problem.scored}
+    taken = {name: part if part is None else part[rows] for name, part in parts.items()}
     frame = None if problem.frame is None else problem.frame.iloc[rows]
-    return replace(
-        problem, X=problem.X[rows], y=problem.y[rows], counts=counts, scored=scored, documents=None, frame=frame
-    )
+    return replace(problem, **taken, documents=None, frame=frame)
 
 
 def drawn_rows(y: Any, size: str) -> Any:
@@ -100,8 +88,7 @@ def measure(cell: Cell) -> Record:
             outcome = chosen.run(problem, seed, **dict(cell.settings))
             seconds.append(round(time.process_time() - before, 4))
             megabytes.append(_memory() - held)
-            if not isinstance(outcome, Outcome):
-                outcome = Outcome(outcome)
+            outcome = outcome if isinstance(outcome, Outcome) else Outcome(outcome)
             for name, value in _scores(problem, outcome.labels).items():
                 scores.setdefault(name, []).append(value)
             extra.append(outcome.extra)

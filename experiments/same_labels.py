@@ -72,7 +72,6 @@ def children() -> Iterator[list[subprocess.Popen[str]]]:
 
 
 def ask(child: subprocess.Popen[str], name: str) -> dict[str, Any]:
-    """The answer of a child about a set."""
     assert child.stdin is not None and child.stdout is not None
     child.stdin.write(name + "\n")
     child.stdin.flush()
@@ -81,7 +80,6 @@ def ask(child: subprocess.Popen[str], name: str) -> dict[str, Any]:
 
 
 def compare(title: str, here: dict[str, Any], there: dict[str, Any]) -> dict[str, Any]:
-    """The line of a set."""
     blas = [kernels for name, kernels in there["processor"].items() if name.startswith("BLAS")]
     assert len(blas) >= 2 and all(OLDER["OPENBLAS_CORETYPE"] in kernels for kernels in blas), blas
     assert there["processor"]["numba CPU"] == OLDER["NUMBA_CPU_NAME"] != here["processor"]["numba CPU"]
@@ -98,7 +96,6 @@ def compare(title: str, here: dict[str, Any], there: dict[str, Any]) -> dict[str
 
 
 def stored() -> dict[str, dict[str, Any]]:
-    """The lines so far, by set."""
     lines = STORED.read_text().splitlines() if STORED.exists() else []
     return {line["set"]: line for line in map(json.loads, lines)}
 
@@ -121,14 +118,12 @@ def page_text(lines: dict[str, dict[str, Any]]) -> str:
 
 
 def write_page(lines: dict[str, dict[str, Any]]) -> None:
-    """Put the table into the page."""
     text = PAGE.read_text()
     before, after = text[: text.index(FIRST) + len(FIRST)], text[text.index(LAST) :]
     PAGE.write_text(f"{before}\n\n{page_text(lines)}\n\n{after}")
 
 
 def main(titles: list[str]) -> None:
-    """Compare, store and write."""
     lines, names = stored(), sets()
     with children() as (here, there):
         for title in titles or names:

@@ -6,15 +6,15 @@ line: Markdown would take the rest of the line for HTML.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from experiments.cells import Cell
-from experiments.means import GAP, grid, mean_of, number, values_of
-from experiments.store import Record, Store
+from experiments.means import GAP, grid, mean_of, number, value_of, values_of
+from experiments.store import Store
 from experiments.tables import EXPERIMENTS
 from experiments.tables._figure import MissingError, growth, measured, series
 from experiments.tables._ranking import FRONT, USUAL
@@ -52,12 +52,6 @@ def pages(docs: Path) -> tuple[Path, ...]:
     return tuple(path for path in (docs.parent / "README.md", *sorted(found)) if MARK.search(path.read_text("utf-8")))
 
 
-def _records(store: Store, *cells: Cell) -> Iterator[Record]:
-    """Of the cells that went well."""
-    found = (store.records.get(cell) for cell in cells)
-    return (record for record in found if record is not None and record.status == "ok")
-
-
 def _or_gap(figure: Callable[[Store], str]) -> Callable[[Store], str]:
     """A figure, or a dash where its cells were not measured."""
 
@@ -76,7 +70,7 @@ def _percent(value: float, digits: int = 0) -> str:
 
 def pair_1_8(title: str, store: Store) -> float:
     """Accuracy of a method on the digits 1 and 8."""
-    return float(values_of("pairs", title, store, ["digits 1-8"])[0])
+    return value_of("pairs", title, "digits 1-8", store)
 
 
 def _pair_1_8(store: Store) -> str:
@@ -164,7 +158,7 @@ def _kernel_choice(store: Store) -> str:
 
 
 def _ionosphere(store: Store) -> str:
-    ours = values_of("mkc-table2", "MKC", store, ["ionosphere"])[0]
+    ours = value_of("mkc-table2", "MKC", "ionosphere", store)
     theirs = EXPERIMENTS["mkc-table2"].column("MKC, paper's").figures["ionosphere"]
     return f"{number(ours)} %, the paper's {float(theirs):.1f} %"
 
@@ -180,8 +174,8 @@ def lost_classes(store: Store) -> tuple[int, int]:
     table, lost, total = EXPERIMENTS["cpm3c-table2"], 0, 0
     ours, published = table.column("CPM3C"), table.column("CPM3C as published")
     for part in (part for row in table.rows for part in row.parts()):
-        classes = max((max(found.scores["clusters"]) for found in _records(store, *ours.cells(part))), default=0)
-        runs = [n for found in _records(store, *published.cells(part)) for n in found.scores["clusters"]]
+        classes = max((max(found.scores["clusters"]) for found in store.ok(ours.cells(part))), default=0)
+        runs = [n for found in store.ok(published.cells(part)) for n in found.scores["clusters"]]
         if classes > 2:
             lost, total = lost + sum(n < classes for n in runs), total + len(runs)
     return lost, total
@@ -208,7 +202,7 @@ def one_class(store: Store) -> tuple[int, int]:
     table = EXPERIMENTS["mixed-numbers"]
     rows: list[Row] = [row for row in table.rows if row.label.endswith(" shuffled")]
     cells = [cell for row in rows for cell in table.column("auto").cells(row)]
-    found = [end["number"] == 1 for record in _records(store, *cells) for end in record.extra[:1]]
+    found = [end["number"] == 1 for record in store.ok(cells) for end in record.extra[:1]]
     return sum(found), len(rows)
 
 
@@ -219,7 +213,7 @@ def _one_class(store: Store) -> str:
 def right_shapes(kind: str, store: Store) -> tuple[int, int]:
     """Drawn shapes of a kind for which "auto" finds the number, and all of the kind."""
     row = next(row for row in ON_SHAPES.rows if row.label == kind)
-    share = values_of(ON_SHAPES.name, "auto", store, [kind])[0] / 100
+    share = value_of(ON_SHAPES.name, "auto", kind, store) / 100
     return (0, 0) if np.isnan(share) else (round(share * len(row.data)), len(row.data))
 
 
@@ -228,7 +222,7 @@ def _right_shapes(kind: str, store: Store) -> str:
 
 
 def _number_of(label: str, store: Store) -> str:
-    return number(values_of(ON_SETS.name, "auto", store, [label])[0], 0)
+    return number(value_of(ON_SETS.name, "auto", label, store), 0)
 
 
 def most_hits(store: Store) -> tuple[int, int]:
@@ -245,9 +239,9 @@ def _most_hits(store: Store) -> str:
 def _changed(store: Store) -> str:
     title = "equal labels, in %"
     changed = 100 - values_of("predicted-again", title, store)
-    digits = 100 - values_of("predicted-again", title, store, ["digits"])
+    digits = 100 - value_of("predicted-again", title, "digits", store)
     return (
-        f"{number(digits[0])} % of the rows on digits, {number(np.nanmean(changed))} % in the mean of "
+        f"{number(digits)} % of the rows on digits, {number(np.nanmean(changed))} % in the mean of "
         f"{np.isfinite(changed).sum()} dense sets and at most {number(np.nanmax(changed))} %"
     )
 
@@ -257,7 +251,8 @@ def _known_topics(store: Store) -> str:
     if all(np.isnan(line[1:]).all() for line in means.values()):
         return "This was not run yet."
     heads = ["none known", *(f"{budget} per class" for budget in BUDGETS)]
-    return f"Accuracy of the other documents in %:\n\n{grid(means, heads)}"
+    lines = {label: dict(zip(heads, line, strict=True)) for label, line in means.items()}
+    return f"Accuracy of the other documents in %:\n\n{grid(lines)}"
 
 
 SENTENCES: dict[str, Callable[[Store], str]] = {
@@ -272,8 +267,8 @@ SENTENCES: dict[str, Callable[[Store], str]] = {
     "pairs_paper_start": lambda store: _pair_errors("KM + iterSVR", "{} and {}", store),
     "objective_of_classes": _or_gap(_objectives),
     "gmmc_times": _or_gap(_gmmc_times),
-    "gmmc_8_9": lambda store: f"{number(values_of('iterative-table4', 'GMMC here', store, ['optdigits 8-9'])[0])} %",
-    "itersvr_8_9": lambda store: f"{number(values_of('iterative-table4', 'IterSVR', store, ['optdigits 8-9'])[0])} %",
+    "gmmc_8_9": lambda store: f"{number(value_of('iterative-table4', 'GMMC here', 'optdigits 8-9', store))} %",
+    "itersvr_8_9": lambda store: f"{number(value_of('iterative-table4', 'IterSVR', 'optdigits 8-9', store))} %",
     "kernel_growths": _or_gap(_kernel_growths),
     "kernel_choice": _kernel_choice,
     "mkc_ionosphere": _ionosphere,

@@ -75,6 +75,11 @@ class Store:
             whole = [line for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
             self.records = {record.cell: record for record in map(Record.parse, whole)}
 
+    def ok(self, cells: Iterable[Cell]) -> list[Record]:
+        """The records of those that went well."""
+        found = [self.records.get(cell) for cell in cells]
+        return [record for record in found if record is not None and record.status == "ok"]
+
     def add(self, record: Record) -> None:
         """Append under a lock, in place of a line that a killed run may have left unfinished."""
         self.records[record.cell] = record

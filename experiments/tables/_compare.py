@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from scipy.stats import wilcoxon
 from experiments.store import Store
 from experiments.tables._table import LEAST_TIME, MAJORITY, Printed, Row, Score, Table, lines_of, printed
 
-REASONS = Path(__file__).with_name("missed.csv")
 SAME = 0.01  # objectives that differ by less, relative, are within the tolerance of a search
 OF_PAPER = ", paper's"  # ends the title of a printed column where ours has the same name
 Columns = Mapping[str, Sequence[Any]]  # ours by the title of the printed one
@@ -22,7 +20,7 @@ Words = Callable[[Table, Store], str]
 @cache
 def reasons() -> dict[tuple[str, str], str]:
     """Why ours misses a figure of a paper, by the first table that prints the row and the label of the row."""
-    return {(line["table"], line["row"]): line["why"] for line in lines_of(REASONS)}
+    return {(line["table"], line["row"]): line["why"] for line in lines_of("missed.csv")}
 
 
 def paper_table(
@@ -75,9 +73,7 @@ def shortfalls(*compared: Sequence[str]) -> Words:
 
 
 def _shortfall(table: Table, store: Store, paper: str, *titles: str) -> str:
-    figures = [table.column(paper).figures[row.label] for row in table.rows]
-    theirs = np.array([np.nan if text == "-" else float(text.split()[0]) for text in figures])
-    short = table.score.better * (theirs - [table.means(title, store) for title in titles])
+    short = table.score.better * (table.means(paper, store) - [table.means(title, store) for title in titles])
     n_rows, margin = np.isfinite(short[0]).sum(), table.score.margin
     missed, by_all = [], []
     for j in np.flatnonzero(short[0] > margin):
@@ -124,6 +120,11 @@ def _told_by_objective(table: Table, row: Row, store: Store, method: str) -> str
     return f"a search from the classes ends at {side} objective, {ideal:.3g} instead of {found:.3g}"
 
 
+def chance_of(difference: Any) -> float:
+    """How often chance gives as much: the p-value of Wilcoxon's signed-rank test."""
+    return float(wilcoxon(difference).pvalue) if difference.any() else 1.0
+
+
 def tests(*compared: tuple[str, str]) -> Words:
     """Wilcoxon's signed-rank test of the accuracies of two columns over the data sets of a row that has several."""
 
@@ -140,10 +141,9 @@ def _tested(table: Table, store: Store, row: Row, first: str, second: str) -> st
     if np.isnan([one, another]).any():
         return ""
     difference = np.round(one - another, 6)
-    chance = wilcoxon(difference).pvalue if difference.any() else 1.0
     better, worse = int((difference > 0).sum()), int((difference < 0).sum())
     return (
         f"- {row.label}: {first} {one.mean():.1f} against {second} {another.mean():.1f} in the mean of {len(one)} "
         f"pairs; better on {better}, worse on {worse}, equal on {len(one) - better - worse}; Wilcoxon's signed-rank "
-        f"test gives p = {chance:.2g}."
+        f"test gives p = {chance_of(difference):.2g}."
     )

@@ -107,11 +107,10 @@ def by_setting(sets: Mapping[str, str], method: str, name: str, values: Sequence
 
 
 def measured(store: Store, cell: Cell) -> Any:
-    """The record of a cell that went well."""
+    if found := store.ok([cell]):
+        return found[0]
     record = store.records.get(cell)
-    if record is None or record.status != "ok":
-        raise MissingError(f"{cell.method} on {cell.data}{f': {record.reason}' if record else ''}")
-    return record
+    raise MissingError(f"{cell.method} on {cell.data}{f': {record.reason}' if record else ''}")
 
 
 def least_seconds(record: Record) -> float:
@@ -119,12 +118,15 @@ def least_seconds(record: Record) -> float:
     return min(record.seconds)
 
 
+def score_of(name: str) -> Callable[[Record], float]:
+    return lambda record: float(np.mean(record.scores[name]))
+
+
 def series(
     store: Store, cells: Mapping[Any, Cell], value: Callable[[Record], float] = least_seconds
 ) -> tuple[Any, Any]:
     """Abscissae and values of the cells that were measured; ``MissingError`` if none was."""
-    records = {at: store.records.get(cell) for at, cell in cells.items()}
-    found = [(at, value(record)) for at, record in records.items() if record and record.status == "ok"]
+    found = [(at, value(record)) for at, cell in cells.items() for record in store.ok([cell])]
     if not found:
         measured(store, [*cells.values()][-1])
     return tuple(np.array(found, dtype=float).T)

@@ -24,27 +24,28 @@ PRINTED, FREE, TUNED, BASELINE = "printed", "label-free", "tuned with labels", "
 TOLD, TOLD_BASELINE = "side information", "baseline, same information"
 NOT_RUN = "not run"
 MOST_COLUMNS = 7  # beside the labels of the rows; more do not fit in view
-NOTES, ROWS = (Path(__file__).with_name(name) for name in ("notes.md", "rows.csv"))
+HERE = Path(__file__).parent
 PAPERS = Path(__file__).parents[1] / "printed"
 
 
 @cache
 def notes() -> dict[str, tuple[str, str]]:
     """Title and note by the name of a table or figure."""
-    parts = [part.split("\n\n") for part in NOTES.read_text(encoding="utf-8").split("\n## ")[1:]]
+    parts = [part.split("\n\n") for part in (HERE / "notes.md").read_text(encoding="utf-8").split("\n## ")[1:]]
     return {name: (title, " ".join(" ".join(rest).split())) for name, title, *rest in parts}
 
 
 @cache
-def lines_of(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as lines:
+def lines_of(path: str | Path) -> list[dict[str, str]]:
+    """The lines of a CSV file of this folder, or of any path."""
+    with (HERE / path).open(encoding="utf-8", newline="") as lines:
         return list(csv.DictReader(lines))
 
 
 @cache
-def printed(name: str) -> dict[str, dict[str, str]]:
+def printed(name: str, folder: Path = PAPERS) -> dict[str, dict[str, str]]:
     """What a paper prints in a table, by column and label of the row; "-" as the paper has it."""
-    lines = lines_of(PAPERS / f"{name}.csv")
+    lines = lines_of(folder / f"{name}.csv")
     return {title: {line["row"]: line[title] for line in lines} for title in lines[0] if title != "row"}
 
 
@@ -61,6 +62,11 @@ class Printed:
 
     def text(self, row: "Row", score: "Score", store: Store) -> str:
         return str(self.figures.get(row.label, ""))
+
+    def mean(self, row: "Row", score: "Score", store: Store) -> float:
+        """The figure without its deviation; NaN where the paper has none."""
+        text = self.text(row, score, store).split(" ")[0]
+        return float("nan") if text in ("", "-") else float(text)
 
 
 @dataclass(frozen=True)
@@ -122,6 +128,11 @@ class Row:
         return [replace(self, data=(name,)) for name in self.data]
 
 
+def few_seeds(row: Row, columns: Iterable["Measured"], seeds: int, note: str) -> Row:
+    """The row with so many seeds of some columns."""
+    return replace(row, note=note, seeds=dict.fromkeys((column.title for column in columns), seeds))
+
+
 def rows_of(sets: Mapping[str, str]) -> tuple[Row, ...]:
     """Rows by label, with one data set each."""
     return tuple(Row(label, (name,)) for label, name in sets.items())
@@ -129,10 +140,15 @@ def rows_of(sets: Mapping[str, str]) -> tuple[Row, ...]:
 
 def listed(table: str) -> tuple[Row, ...]:
     """The rows that ``rows.csv`` has for a table; "digits/pairs" are all pairs of digits."""
-    found = [line for line in lines_of(ROWS) if line["table"] == table]
+    found = [line for line in lines_of("rows.csv") if line["table"] == table]
     data = {line["data"]: (line["data"],) for line in found}
     data |= {name: pairs(name.removesuffix("/pairs")) for name in data if name.endswith("/pairs")}
     return tuple(Row(line["label"], data[line["data"]], line["note"]) for line in found)
+
+
+def sets_of(table: str) -> dict[str, str]:
+    """Data sets by label, where ``rows.csv`` has one in every row."""
+    return {row.label: row.data[0] for row in listed(table)}
 
 
 class Column:
@@ -146,7 +162,14 @@ class Column:
         raise NotImplementedError
 
     def text(self, row: Row, score: Score, store: Store) -> str:
-        return figure(self.values(row, score, store), (self.score or score).digits)
+        values = self.values(row, score, store)
+        return values if isinstance(values, str) else self.shown(values, row, score, store)
+
+    def shown(self, values: Any, row: Row, score: Score, store: Store) -> str:
+        """Mean and standard deviation over seeds; the deviation is left out where one run is all there is."""
+        digits = (self.score or score).digits
+        mean = f"{np.mean(values):.{digits}f}"
+        return mean if len(values) == 1 else f"{mean} ± {np.std(values):.{digits}f}"
 
     def mean(self, row: Row, score: Score, store: Store) -> float:
         """NaN if it was not measured."""
@@ -174,8 +197,7 @@ class Measured(Column):
 
     def records(self, row: Row, store: Store) -> list[Record]:
         """Those that went well."""
-        found = [store.records.get(cell) for cell in self.cells(row)]
-        return [record for record in found if record is not None and record.status == "ok"]
+        return store.ok(self.cells(row))
 
     def values(self, row: Row, score: Score, store: Store) -> Any:
         cells = self.cells(row)
@@ -203,6 +225,11 @@ def ours(method: str, seeds: int = SEEDS, title: str = "", **settings: Any) -> M
 def other(method: str, seeds: int = SEEDS, title: str = "", **settings: Any) -> Measured:
     """A method of others."""
     return replace(ours(method, seeds, title, **settings), kind=BASELINE)
+
+
+def noting(of: str, title: str, method: str, kind: str = FREE, digits: int = 1, **settings: Any) -> Measured:
+    """A column of a figure that the method itself noted."""
+    return Measured(title, method, settings, kind, score=noted(of, digits))
 
 
 KMEANS = (other("KMeans(1)"), other("KMeans(10)"))
@@ -308,10 +335,13 @@ class Table:
             markdown(labels, [heads[j] for j in part], [[line[j] for j in part] for line in figures])
             for part in np.array_split(np.arange(len(heads)), -(-len(heads) // MOST_COLUMNS))
         ]
-        after = self.after(self, store) if self.after else ""
-        parts = [f"### {self.title}", self.head, *tables, after]
-        parts.append("\n".join(f"[^{mark}]: {note}" for note, mark in marks.items()))
-        return "\n\n".join(part for part in parts if part) + "\n"
+        footnotes = "\n".join(f"[^{mark}]: {note}" for note, mark in marks.items())
+        parts = [f"### {self.title}", self.head, *tables, self.words(store), footnotes]
+        return "\n\n".join(filter(None, parts)) + "\n"
+
+    def words(self, store: Store) -> str:
+        """The sentences below the table."""
+        return self.after(self, store) if self.after else ""
 
     def figures(self, row: Row, store: Store) -> list[str]:
         """The figures of a row; the best of those without labels is bold, and so is what prints alike."""
@@ -336,18 +366,10 @@ def costs(table: Table) -> tuple[Table, Table]:
     return replace(plain, name=times, score=LEAST_TIME), replace(plain, name=memory, score=MEMORY)
 
 
-def markdown(labels: Sequence[str], heads: Sequence[str], figures: Sequence[Sequence[str]]) -> str:
+def markdown(labels: Iterable[str], heads: Sequence[str], figures: Iterable[Iterable[Any]], corner: str = "") -> str:
     """A table with a label before every line."""
-    lines = [f"| {label} | {' | '.join(line)} |" for label, line in zip(labels, figures, strict=True)]
-    return "\n".join([f"| | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|", *lines])
-
-
-def figure(values: Any, digits: int) -> str:
-    """Mean and standard deviation over seeds; the deviation is left out where one run is all there is."""
-    if isinstance(values, str):
-        return values
-    mean = f"{np.mean(values):.{digits}f}"
-    return mean if len(values) == 1 else f"{mean} ± {np.std(values):.{digits}f}"
+    lines = [f"| {label} | {' | '.join(map(str, line))} |" for label, line in zip(labels, figures, strict=True)]
+    return "\n".join([f"|{corner} | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|", *lines])
 
 
 def _why(record: Record | None) -> str:

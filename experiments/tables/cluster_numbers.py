@@ -7,31 +7,22 @@ import numpy as np
 
 from experiments.shapes import FRESH, SINGLE, STRUCTURED
 from experiments.store import Record, Store
-from experiments.tables._table import BASELINE, Measured, Printed, Row, Score, Table
+from experiments.tables._table import HERE, Measured, Printed, Row, Score, Table, markdown, other, ours, printed
 from experiments.tables.panel import SETS
 
 ROWS = 3000  # of larger sets, the same for all ways
 LARGE = ("optdigits", "letter", "satimage", "svmguide1", "ringnorm", "mnist", "a4a", "a9a", "fcps engytime", "rcv1")
-CLASSES = {
-    **dict.fromkeys(SETS, 2),
-    **dict.fromkeys(("digits", "optdigits", "mnist"), 10),
-    **dict.fromkeys(("sklearn iris", "sklearn wine", "fcps lsun"), 3),
-    **dict.fromkeys(("segment", "fcps hepta", "cora", "cora titles ha", "cora titles ml"), 7),
-    **dict.fromkeys(("fcps tetra", "cora titles os", "rcv1"), 4),
-    **dict.fromkeys(("cora titles ds", "cora titles pl"), 9),
-    **dict.fromkeys(("satimage", "fcps target"), 6),
-    "letter": 26,
-}
+CLASSES = Printed("classes", printed("cluster_numbers", HERE)["classes"], kind="known")
 SMALL = ("sklearn", "ionosphere", "fcps")  # begin the names of sets for which the most stable number was sought
 STABLE = "most stable"
 DRAWS = 6  # of every kind, none of which was looked at while the rule was settled
 WAYS = (
-    Measured("auto", "number by auto", seeds=1),
-    Measured(STABLE, "number by stability", seeds=1),
-    Measured("HDBSCAN", "number by HDBSCAN", kind=BASELINE),
-    Measured("silhouette", "number by silhouette", kind=BASELINE, seeds=1),
-    Measured("gap statistic", "number by gap", kind=BASELINE, seeds=1),
-    Measured("BIC of mixtures", "number by BIC", kind=BASELINE, seeds=1),
+    ours("number by auto", 1, "auto"),
+    ours("number by stability", 1, STABLE),
+    other("number by HDBSCAN", title="HDBSCAN"),
+    other("number by silhouette", 1, "silhouette"),
+    other("number by gap", 1, "gap statistic"),
+    other("number by BIC", 1, "BIC of mixtures"),
 )
 QUICK_WAYS = tuple(way.title for way in WAYS if way.title != STABLE)
 
@@ -48,27 +39,30 @@ AWAY = Score("distance from the number of classes", lambda record: np.abs(_dista
 
 def tally(table: Table, store: Store) -> str:
     """Hits, mean distance and, where there is one cluster alone, false alarms of every way that was measured on all."""
-    several = [row for row in table.rows if row.label not in SINGLE]
-    alone = [row for row in table.rows if row.label in SINGLE]
-    lines = ["| | right | mean distance" + (" | false alarms |" if alone else " |"), "|---" * (3 + bool(alone)) + "|"]
+    several, alone = _parted(table)
+    lines = {}
     for way in WAYS:
         right, away, quiet = (_all(way, *what, store) for what in ((several, RIGHT), (several, AWAY), (alone, RIGHT)))
         if right is None or away is None or quiet is None or not len(right):
             continue
-        hits = f"{np.count_nonzero(right)} of {len(right)}"
-        alarms = f" {np.count_nonzero(quiet == 0)} of {len(quiet)} |" if alone else ""
-        lines.append(f"| {way.title} | {hits} | {np.mean(away):.2f} |{alarms}")
-    return "\n".join(lines)
+        lines[way.title] = [f"{np.count_nonzero(right)} of {len(right)}", f"{np.mean(away):.2f}"]
+        lines[way.title] += [f"{np.count_nonzero(quiet == 0)} of {len(quiet)}"] * bool(alone)
+    return markdown(lines, ["right", "mean distance", *["false alarms"] * bool(alone)], lines.values())
+
+
+def _parted(table: Table) -> tuple[list[Row], list[Row]]:
+    """The rows with several clusters, and those with one alone."""
+    rows: tuple[list[Row], list[Row]] = ([], [])
+    for row in table.rows:
+        rows[row.label in SINGLE].append(row)
+    return rows
 
 
 def hits(table: Table, store: Store) -> dict[str, tuple[int, int]]:
     """How often every way that was measured on all is right where there are several clusters, and of how many."""
-    several = [row for row in table.rows if row.label not in SINGLE]
-    found = {way.title: _all(way, several, RIGHT, store) for way in WAYS}
+    found = {way.title: _all(way, _parted(table)[0], RIGHT, store) for way in WAYS}
     return {
-        title: (np.count_nonzero(right), len(right))
-        for title, right in found.items()
-        if right is not None and len(right)
+        way: (np.count_nonzero(right), len(right)) for way, right in found.items() if right is not None and len(right)
     }
 
 
@@ -88,7 +82,7 @@ def _set(label: str, name: str) -> Row:
 ON_SETS = Table(
     "cluster-numbers",
     tuple(_set(label, name) for label, name in SETS.items()),
-    (Printed("classes", CLASSES, kind="known"), *WAYS),
+    (CLASSES, *WAYS),
     NUMBER,
     quick=("sklearn iris", "fcps hepta"),
     after=tally,

@@ -4,11 +4,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-
-from experiments.store import Record, Store
+from experiments.store import Store
 from experiments.tables._compare import Columns, paper_table, shortfalls, tests, time_table, together
-from experiments.tables._figure import Figure, by_setting, by_size, curves, growths, least_seconds, logarithmic
+from experiments.tables._figure import Figure, by_setting, by_size, curves, growths, logarithmic, score_of
 from experiments.tables._table import KMEANS, RAND, TUNED, Measured, Row, Table, listed, other, ours, tuned
 
 WIDTHS = tuple(round(0.1 * i, 1) for i in range(1, 11))
@@ -108,7 +106,8 @@ def _draw_sizes(canvas: Any, store: Store) -> str:
 
 def _draw_tolerances(canvas: Any, store: Store, timed: bool) -> str:
     axes = canvas.subplots()
-    found = curves(axes, store, LOOSENED, least_seconds if timed else _accuracy, "ε" if timed else "")
+    how: dict[str, Any] = {"symbol": "ε"} if timed else {"value": score_of("majority")}
+    found = curves(axes, store, LOOSENED, **how)
     logarithmic(axes, *("xy" if timed else "x"))
     axes.set(xlabel="tolerance ε, relative to the objective", ylabel="CPU seconds" if timed else "accuracy in %")
     axes.legend(fontsize=7.5, loc="center left", bbox_to_anchor=(1.0, 0.5))
@@ -120,10 +119,6 @@ def _draw_tolerances(canvas: Any, store: Store, timed: bool) -> str:
         f"From ε = {TOLERANCES[0]:g} to 0.01, the default and the paper's choice, accuracy changes most on {worst}, by "
         f"{gaps[worst]:+.1f} points."
     )
-
-
-def _accuracy(record: Record) -> float:
-    return float(np.mean(record.scores["majority"]))
 
 
 EXPERIMENTS = (

@@ -81,10 +81,7 @@ CALIBRATION = Table(
     tuple(
         Measured(f"{who}: {title}", method, kind=kind, seeds=1, score=noted(of, digits))
         for title, of, digits in (("calibration error in %", "error", 1), ("Brier", "brier", 3))
-        for who, method, kind in (
-            (FRONT, "probabilities", FREE),
-            ("GMM full", "probabilities, GMM full", BASELINE),
-        )
+        for who, method, kind in ((FRONT, "probabilities", FREE), ("GMM full", "probabilities, GMM full", BASELINE))
     ),
     Score("calibration and Brier score of `predict_proba`, lower is better", lambda record: [], better=0),
     ("sklearn iris",),

@@ -13,7 +13,7 @@ from experiments.cells import Cell
 from experiments.photos import small_photo, unpacked
 from experiments.store import Record, Store
 from experiments.tables._compare import paper_table
-from experiments.tables._figure import Figure, MissingError, growth, least_seconds, measured, series
+from experiments.tables._figure import Figure, growth, least_seconds, measured, score_of, series
 from experiments.tables._table import BASELINE, NOT_RUN, Measured, Row, Score, Table, listed, noted, other, ours
 from experiments.tables.iterative import ITERATIVE, UNBALANCED
 from widegap.image import paint
@@ -131,12 +131,13 @@ class Growth(Measured):
     def cells(self, row: Row) -> list[Cell]:
         return list(self.by_size().values())
 
+    def series(self, store: Store, value: Callable[[Record], float]) -> tuple[Any, Any]:
+        """Sizes and values; none if nothing was measured."""
+        return series(store, self.by_size(), value) if store.ok(self.by_size().values()) else (None, None)
+
     def text(self, row: Row, score: Any, store: Store) -> str:
-        try:
-            at, seconds = series(store, self.by_size())
-        except MissingError:
-            return NOT_RUN
-        return f"{growth(at, seconds):.2f} ({at[0]:.0f} to {at[-1]:.0f} rows)"
+        at, seconds = self.series(store, least_seconds)
+        return NOT_RUN if at is None else f"{growth(at, seconds):.2f} ({at[0]:.0f} to {at[-1]:.0f} rows)"
 
 
 GROWTHS = {
@@ -155,21 +156,16 @@ TABLE8 = paper_table(
 )
 
 
-def _balanced_error(record: Record) -> float:
-    return float(np.mean(record.scores["balanced_error"]))
-
-
 def _draw_growths(figure: Any, store: Store) -> str:
     """Balanced error and time over the size."""
     left, right = figure.subplots(1, 2)
     unit = least_seconds(measured(store, GROWTHS["KM"].by_size()[ROWS[0]]))
     told = []
     for column in GROWTHS.values():
-        try:
-            at, errors = series(store, column.by_size(), _balanced_error)
-            _, seconds = series(store, column.by_size())
-        except MissingError:
+        at, errors = column.series(store, score_of("balanced_error"))
+        if at is None:
             continue
+        _, seconds = column.series(store, least_seconds)
         left.plot(at, errors, ".-", label=column.title)
         right.plot(at, seconds / unit, ".-", label=column.title)
         told.append(f"{column.title} {errors.mean():.1f}")

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from experiments.store import Store
-from experiments.tables._table import ACCURACY, FREE, TUNED, Measured, Score, Table, listed
+from experiments.tables._table import ACCURACY, FREE, TUNED, Measured, Score, Table, listed, markdown
 from widegap.selection._kernel_lists import CRITERIA, KERNEL_LISTS
 
 SEEDS = 3
@@ -34,21 +34,25 @@ def verdict(table: Table, store: Store) -> str:
     means = table.by_title(store)
     if np.isnan(means[DEFAULT.title]).any():
         return "Not complete: no verdict."
-    half = {name: np.array([row.label.endswith(f"({name})") for row in table.rows]) for name in "AB"}
-    gains = {title: found - means[DEFAULT.title] for title, found in means.items()}
-    lines = ["| mean gain over the default kernels | half A | half B |", "|---|---|---|"]
-    for title, gain in [*gains.items()][1:]:
-        lines.append(f"| {title} | {_counted(gain[half['A']])} | {_counted(gain[half['B']])} |")
-    best = max((column.title for column in BY), key=lambda title: gains[title][half["A"]].mean())
-    on_a, on_b = (gains[best][half[name]] for name in "AB")
+    halves = [np.array([row.label.endswith(f"({name})") for row in table.rows]) for name in "AB"]
+    gains = {title: [(found - means[DEFAULT.title])[half] for half in halves] for title, found in means.items()}
+    others = [title for title in gains if title != DEFAULT.title]
+    lines = markdown(
+        others,
+        ["half A", "half B"],
+        [map(_counted, gains[title]) for title in others],
+        corner=" mean gain over the default kernels",
+    )
+    best = max((column.title for column in BY), key=lambda title: gains[title][0].mean())
+    on_a, on_b = gains[best]
     error = float(np.std(on_b, ddof=1) / np.sqrt(len(on_b)))
     evidence = "evidence" if np.mean(on_b) > 2 * error else "no evidence"
-    words = (
-        f"Half A prefers the choice *{best}*: {np.mean(on_a):+.1f} points there, {np.mean(np.sort(on_a)[:-1]):+.1f} "
-        f"without the set that gains most. On half B it gives {np.mean(on_b):+.1f} with a standard error over sets of "
-        f"{error:.1f}, so there is {evidence} that choosing kernels without labels helps."
+    return (
+        f"{lines}\n\nHalf A prefers the choice *{best}*: {np.mean(on_a):+.1f} points there, "
+        f"{np.mean(np.sort(on_a)[:-1]):+.1f} without the set that gains most. On half B it gives {np.mean(on_b):+.1f} "
+        f"with a standard error over sets of {error:.1f}, so there is {evidence} that choosing kernels without labels "
+        "helps."
     )
-    return "\n".join(lines) + "\n\n" + words
 
 
 def _counted(gains: Any) -> str:

@@ -4,7 +4,7 @@ The names of the tables by turns of the alphabet are two halves: what is chosen 
 the second.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,23 +12,17 @@ import numpy as np
 
 from experiments.missing_rules import FILLED, LEVEL, RULES
 from experiments.store import Record, Store
-from experiments.tables._table import BASELINE, Measured, Row, Score, Table, markdown
+from experiments.tables._compare import chance_of
+from experiments.tables._table import Measured, Row, Score, Table, lines_of, markdown, other, ours, rows_of
 
 SEEDS = 3
-REAL = (
-    "abalone anneal autompg beps breast_w cars93 churn_phone cmc crabs credit_g dermatology flags heart_h hepatitis "
-    "lymph msleep penguins salaries soybean survey titanic zoo"
-).split()
-DRAWN = [*(f"syn{i:02d}" for i in range(0, 60, 2)), "syn_customers0", "syn_customers2"]
-NAMES = sorted([*REAL, *DRAWN])
-WITH_GAPS = (  # as TableEncoder reads them: "none" in credit_g is a category
-    "anneal autompg breast_w cars93 dermatology heart_h hepatitis msleep penguins soybean survey titanic "
-    "syn02 syn06 syn08 syn12 syn16 syn20 syn22 syn24 syn26 syn32 syn44 syn48 syn50 syn52 syn54"
-).split()
+LINES = lines_of("mixed.csv")  # "none" in credit_g is no gap
+REAL, DRAWN = ([line["table"] for line in LINES if line["kind"] == kind] for kind in ("real", "drawn"))
+NAMES, WITH_GAPS = sorted([*REAL, *DRAWN]), [line["table"] for line in LINES if line["gaps"]]
 HALVES = ("first half", "second half")
 CLEAR = 0.05  # of the adjusted Rand index, from which a difference on one table is told
 TABLE_AXES = "KMeans(10) of table axes"
-OURS = "TableEncoder + MaxMarginClustering"
+TABLES, FAMD = "TableEncoder + MaxMarginClustering", "FAMD, five axes + KMeans(10)"
 ARI = Score("adjusted Rand index", lambda record: [value / 100 for value in record.scores["ari"]], 3)
 Groups = Mapping[str, tuple[str, ...]]
 
@@ -46,8 +40,8 @@ class GroupTable(Table):
     groups: Groups = field(default_factory=dict)
 
     def section(self, store: Store) -> str:
-        words = [self.after(self, store)] if self.after else []
-        return "\n\n".join([f"### {self.title}", self.head, self.lines(store), *words]) + "\n"
+        parts = [f"### {self.title}", self.head, self.lines(store), self.words(store)]
+        return "\n\n".join(filter(None, parts)) + "\n"
 
     def lines(self, store: Store) -> str:
         """A line for each method; the best of each group is bold."""
@@ -65,8 +59,8 @@ def _group(names: tuple[str, ...]) -> Row:
     return Row("", tuple(f"mixed/{name}" for name in names))
 
 
-def _rows(names: list[str]) -> tuple[Row, ...]:
-    return tuple(Row(name, (f"mixed/{name}",)) for name in names)
+def _rows(names: Iterable[str]) -> tuple[Row, ...]:
+    return rows_of({name: f"mixed/{name}" for name in names})
 
 
 def comparison(table: Table, store: Store) -> str:
@@ -83,17 +77,14 @@ def comparison(table: Table, store: Store) -> str:
     ]
     for column, lead in zip(table.columns[1:], scores[0] - scores[1:], strict=True):
         above, below = (_told(names, lead, sign) for sign in (1, -1))
-        lines.append(f"- {OURS} less {column.title}: {_tested(names, lead)}; above on {above}; below on {below}.")
-    return "\n".join([*lines, "", _chosen(table, table.columns, OURS, store)])
+        lines.append(f"- {TABLES} less {column.title}: {_tested(names, lead)}; above on {above}; below on {below}.")
+    return "\n".join([*lines, "", _chosen(table, table.columns, TABLES, store)])
 
 
 def _tested(names: tuple[str, ...], lead: Any) -> str:
     """The mean difference, and how often accident would give as much from table to table, of all and of real tables."""
-    from scipy.stats import wilcoxon
-
-    parts = [np.round(lead, 6), np.round(lead[np.isin(names, REAL)], 6)]
-    chances = [wilcoxon(part).pvalue if part.any() else 1.0 for part in parts]
-    whole, real = (f"{part.mean():+.3f} (p = {chance:.2g})" for part, chance in zip(parts, chances, strict=True))
+    parts = (np.round(part, 6) for part in (lead, lead[np.isin(names, REAL)]))
+    whole, real = (f"{part.mean():+.3f} (p = {chance_of(part):.2g})" for part in parts)
     return f"{whole}, on real tables {real}"
 
 
@@ -159,51 +150,51 @@ MIXED = GroupTable(
     "mixed",
     _rows(NAMES),
     (
-        Measured(OURS, OURS, seeds=SEEDS),
-        Measured("the same, columns=None", OURS, {"columns": None}, seeds=SEEDS),
-        Measured("MKC, a kernel for each category", "TableEncoder + MKC", {"apart": True}, seeds=SEEDS),
-        Measured("MKC, a kernel for all categories", "TableEncoder + MKC", {"apart": False}, seeds=SEEDS),
-        Measured("KMeans(10) of the encoded columns", "KMeans(10)", kind=BASELINE, seeds=SEEDS),
-        Measured("KMeans(10) of one-hot columns", "KMeans(10) of one-hot columns", kind=BASELINE, seeds=SEEDS),
-        Measured("FAMD, five axes + KMeans(10)", TABLE_AXES, {"axes": 5}, BASELINE, SEEDS),
-        Measured("FAMD, eigenvalues above 1 + KMeans(10)", TABLE_AXES, {}, BASELINE, SEEDS),
-        Measured("k-prototypes", "k-prototypes", kind=BASELINE, seeds=SEEDS),
-        Measured("Gower + average linkage", "Gower + average linkage", kind=BASELINE, seeds=SEEDS),
+        ours(TABLES, SEEDS),
+        ours(TABLES, SEEDS, "the same, columns=None", columns=None),
+        ours("TableEncoder + MKC", SEEDS, "MKC, a kernel for each category", apart=True),
+        ours("TableEncoder + MKC", SEEDS, "MKC, a kernel for all categories", apart=False),
+        other("KMeans(10)", SEEDS, "KMeans(10) of the encoded columns"),
+        other("KMeans(10) of one-hot columns", SEEDS),
+        other(TABLE_AXES, SEEDS, FAMD, axes=5),
+        other(TABLE_AXES, SEEDS, "FAMD, eigenvalues above 1 + KMeans(10)"),
+        other("k-prototypes", SEEDS),
+        other("Gower + average linkage", SEEDS),
     ),
     ARI,
-    quick=("zoo", "syn36"),
-    after=comparison,
-    groups=groups_of(NAMES),
-    told={"tables": len(NAMES), "real": len(REAL), "drawn": len(DRAWN), "gaps": len(WITH_GAPS)},
+    ("zoo", "syn36"),
+    comparison,
+    {"tables": len(NAMES), "real": len(REAL), "drawn": len(DRAWN), "gaps": len(WITH_GAPS)},
+    groups_of(NAMES),
 )
 GAPS = GroupTable(
     "mixed-gaps",
     _rows(WITH_GAPS),
     (
-        Measured(f"{OURS}, {FILLED}", OURS, seeds=SEEDS),
-        Measured(f"{OURS}, {LEVEL}", f"{OURS}, {LEVEL}", seeds=SEEDS),
+        ours(TABLES, SEEDS, f"{TABLES}, {FILLED}"),
+        ours(f"{TABLES}, {LEVEL}", SEEDS),
         *(
-            Measured(f"{title}, {rule}", TABLE_AXES, {"rule": rule, "famd": famd}, BASELINE, SEEDS)
+            other(TABLE_AXES, SEEDS, f"{title}, {rule}", rule=rule, famd=famd)
             for title, famd in (("KMeans(10) of the encoded columns", False), ("FAMD + KMeans(10)", True))
             for rule in RULES
         ),
     ),
     ARI,
-    quick=("penguins",),
-    after=rule_words,
+    ("penguins",),
+    rule_words,
     groups=groups_of(WITH_GAPS),
 )
 NUMBERS = NumberTable(
     "mixed-numbers",
-    (*_rows(NAMES), *(Row(f"{name} shuffled", (f"mixed-shuffled/{name}",)) for name in NAMES)),
+    (*_rows(NAMES), *rows_of({f"{name} shuffled": f"mixed-shuffled/{name}" for name in NAMES})),
     (
-        Measured("auto", "table number by auto", seeds=1),
-        Measured("always 3", "always 3", kind=BASELINE),
-        Measured("silhouette", "number by silhouette", kind=BASELINE, seeds=1),
-        Measured("gap statistic", "number by gap", kind=BASELINE, seeds=1),
+        ours("table number by auto", 1, "auto"),
+        other("always 3"),
+        other("number by silhouette", 1, "silhouette"),
+        other("number by gap", 1, "gap statistic"),
     ),
     DOUBLINGS,
-    quick=("zoo", "zoo shuffled"),
+    ("zoo", "zoo shuffled"),
     groups=groups_of(NAMES),
 )
 

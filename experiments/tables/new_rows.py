@@ -1,12 +1,14 @@
 """Rows that were not fitted: how good ``predict`` is on them, and whether it repeats ``labels_``."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from experiments.store import Store
 from experiments.tables._ranking import FRONT, USUAL
-from experiments.tables._table import ACCURACY, BASELINE, FREE, Measured, Row, Table, noted
+from experiments.tables._table import ACCURACY, BASELINE, FREE, Measured, Table, few_seeds, noting, rows_of
 from experiments.tables.pairs import DENSE
 
 SETS = {"digits": "digits/all", "optdigits": "optdigits/all", "satimage": "satimage/all", "MNIST": "mnist/all"}
@@ -16,20 +18,17 @@ AGAIN = "MaxMarginClustering, fitted rows predicted"
 SCORE = replace(ACCURACY, better=0)  # columns are not rivals: no figure is bold
 
 
-def _on_half(title: str, method: str, kind: str) -> tuple[Measured, Measured]:
-    return (
-        Measured(f"{title}: fitted half", method, kind=kind, score=noted("fitted")),
-        Measured(f"{title}: other half", method, kind=kind, score=noted("new")),
-    )
+def _on_half(title: str, method: str, kind: str) -> tuple[Measured, ...]:
+    halves = {"fitted half": "fitted", "other half": "new"}
+    return tuple(noting(of, f"{title}: {half}", method, kind) for half, of in halves.items())
 
 
 OURS, THEIRS = _on_half(FRONT, f"{FRONT} on half", FREE), _on_half(USUAL, f"{USUAL} on half", BASELINE)
 
 
-def _row(label: str, name: str, columns: tuple[Measured, ...]) -> Row:
-    if label not in LARGE:
-        return Row(label, (name,))
-    return Row(label, (name,), f"{FEW} seeds.", seeds=dict.fromkeys((column.title for column in columns), FEW))
+def _table(name: str, sets: Mapping[str, str], columns: tuple[Measured, ...], *rest: Any) -> Table:
+    rows = (few_seeds(row, columns, FEW, f"{FEW} seeds.") if row.label in LARGE else row for row in rows_of(sets))
+    return Table(name, tuple(rows), columns, SCORE, *rest)
 
 
 def _lost(table: Table, store: Store) -> str:
@@ -42,22 +41,10 @@ def _lost(table: Table, store: Store) -> str:
     return f"New rows less fitted ones: {', '.join(words)}."
 
 
-NEW_COLUMNS = (*OURS, Measured(f"{FRONT}: same", f"{FRONT} on half", score=noted("same")), *THEIRS)
-NEW_ROWS = Table(
-    "new-rows",
-    tuple(_row(label, name, NEW_COLUMNS) for label, name in SETS.items()),
-    NEW_COLUMNS,
-    SCORE,
-    quick=("digits",),
-    after=_lost,
-)
-
-SAME = Measured("equal labels, in %", AGAIN, score=noted("same", 2))
-AGAIN_COLUMNS = (
-    Measured("`labels_`", AGAIN, score=noted("fitted")),
-    Measured("`predict`", AGAIN, score=noted("predicted")),
-    SAME,
-)
+SAME_HALF = noting("same", f"{FRONT}: same", f"{FRONT} on half")
+NEW_ROWS = _table("new-rows", SETS, (*OURS, SAME_HALF, *THEIRS), ("digits",), _lost)
+SAME = noting("same", "equal labels, in %", AGAIN, digits=2)
+AGAIN_COLUMNS = (noting("fitted", "`labels_`", AGAIN), noting("predicted", "`predict`", AGAIN), SAME)
 
 
 def _unequal(table: Table, store: Store) -> str:
@@ -72,14 +59,5 @@ def _unequal(table: Table, store: Store) -> str:
     )
 
 
-PREDICTED = Table(
-    "predicted-again",
-    tuple(_row(label, name, AGAIN_COLUMNS) for label, name in DENSE.items()),
-    AGAIN_COLUMNS,
-    SCORE,
-    quick=("sklearn iris",),
-    after=_unequal,
-    told={"FRONT": FRONT},
-)
-
+PREDICTED = _table("predicted-again", DENSE, AGAIN_COLUMNS, ("sklearn iris",), _unequal, {"FRONT": FRONT})
 EXPERIMENTS = (NEW_ROWS, PREDICTED)

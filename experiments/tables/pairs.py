@@ -1,6 +1,7 @@
 """Two classes that touch, and runs with a seed and a row order of their own."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -8,7 +9,7 @@ from experiments.cells import ORDERS, SEEDS, Cell
 from experiments.data import drawn_letter_pairs, pairs
 from experiments.store import Store
 from experiments.tables._ranking import FRONT, USUAL
-from experiments.tables._table import ACCURACY, BASELINE, Measured, Row, Score, Table, figure, rows_of
+from experiments.tables._table import ACCURACY, BASELINE, Measured, Row, Score, Table, rows_of
 from experiments.tables.panel import MOVES, SETS
 
 LETTER_PAIRS = 30
@@ -30,9 +31,9 @@ class Reordered(Measured):
     def cells(self, row: Row) -> list[Cell]:
         return [replace(cell, data=cell.data + ORDERS) for cell in super().cells(row)]
 
-    def text(self, row: Row, score: Score, store: Store) -> str:
-        values, worst = self.values(row, score, store), self.mean(row, WORST, store)
-        return values if isinstance(values, str) else f"{figure(values, score.digits)} ({worst:.{score.digits}f})"
+    def shown(self, values: Any, row: Row, score: Score, store: Store) -> str:
+        worst = self.mean(row, WORST, store)
+        return f"{super().shown(values, row, score, store)} ({worst:.{score.digits}f})"
 
 
 OURS = Reordered(FRONT, FRONT)
@@ -41,17 +42,16 @@ OURS = Reordered(FRONT, FRONT)
 def _pair_words(table: Table, store: Store) -> str:
     """How many data sets the front door loses clearly to another column, and which it loses by most."""
     names = list(dict.fromkeys(name for row in table.rows for name in row.data))
-    each = replace(table, rows=tuple(Row(name, (name,)) for name in names))
+    each = replace(table, rows=rows_of(dict(zip(names, names, strict=True))))
     scores = np.array([each.means(column, store) for column in table.columns])
     missing = np.isnan(scores).any(axis=0)
     if missing.any():
         return f"Not complete: {(~missing).sum()} of {len(missing)} data sets."
-    lines = []
-    for column, lead in zip(table.columns[1:], scores[0] - scores[1:], strict=True):
-        lines.append(
-            f"- {FRONT} less {column.title}: {lead.mean():+.1f} points in the mean of the {len(lead)} data sets; more "
-            f"than {BELOW:g} above on {np.sum(lead > BELOW)}, more than {BELOW:g} below on {np.sum(lead < -BELOW)}."
-        )
+    lines = [
+        f"- {FRONT} less {column.title}: {lead.mean():+.1f} points in the mean of the {len(lead)} data sets; more "
+        f"than {BELOW:g} above on {np.sum(lead > BELOW)}, more than {BELOW:g} below on {np.sum(lead < -BELOW)}."
+        for column, lead in zip(table.columns[1:], scores[0] - scores[1:], strict=True)
+    ]
     behind = scores.max(axis=0) - scores[0]
     told = [
         f"{names[j]} ({scores[0, j]:.1f}, best {scores[:, j].max():.1f})"

@@ -1,9 +1,14 @@
-"""Beyond the papers: every labelled set at hand, defaults only; accuracies and times."""
+"""Beyond the papers: every labelled set at hand, defaults only; accuracies and times, also in one picture."""
+
+from typing import Any
+
+import numpy as np
 
 from experiments.cells import SEEDS
 from experiments.store import Store
-from experiments.tables._ranking import FRONT, KNOWN, ranking, shortfalls
-from experiments.tables._table import ACCURACY, Measured, Row, Table, costs, other, ours
+from experiments.tables._figure import Figure
+from experiments.tables._ranking import FRONT, KNOWN, Panel, ranking, shortfalls
+from experiments.tables._table import ACCURACY, Measured, Table, costs, few_seeds, other, ours, rows_of, sets_of
 
 MOVES = Measured("search by moves", FRONT, {"search": "moves"})  # what was the default before
 OURS = (ours(FRONT), MOVES, ours("CPM3C"), ours("MKC"))
@@ -14,27 +19,10 @@ OTHERS = (
 )
 PEERS = tuple(other(name, SEEDS_OF.get(name, SEEDS)) for name in OTHERS)
 GEMCLUS = "gemclus"  # a package under the GPL: measured where it is installed, for comparison only
-LARGE = ("mnist", "rcv1", "a9a", "letter", "cora")
 FEW = 2
-SHAPES = "atom chainlink engytime hepta lsun target tetra twodiamonds wingnut".split()
-SETS = {
-    **{f"sklearn {name}": f"sklearn/{name}" for name in ("iris", "wine", "breast_cancer")},
-    **{name: f"{name}/all" for name in ("digits", "optdigits", "letter", "satimage", "segment")},
-    **{name: name for name in ("ionosphere", "svmguide1", "ringnorm")},
-    **{name: f"{name}/all" for name in ("image", "mnist")},
-    "w1a": "w1a",
-    **{size: f"adult/{size}" for size in ("a1a", "a4a", "a9a")},
-    **{f"fcps {name}": f"fcps/{name}" for name in SHAPES},
-    **{f"cora titles {field}": f"cora-titles/{field}" for field in ("ds", "ha", "ml", "os", "pl")},
-    "cora": "cora-bow",
-    "rcv1": "rcv1",
-}
-TEXTS = {
-    "20news, 20 groups": "documents/20news-20",
-    "20news, 4 subjects": "documents/20news-4",
-    "webkb": "documents/webkb-4",
-    "rcv1, 6000 rows": "documents/rcv1-4",
-}
+BELOW = ("SpectralClustering", "CPM3C", "GMM tied", "HDBSCAN", "BisectingKMeans")  # names that would lie on another one
+SETS, TEXTS = sets_of("panel"), sets_of("panel-texts")
+LARGE = ("mnist", "rcv1", "a9a", "letter", "cora", *TEXTS)
 
 
 def standing(store: Store) -> str:
@@ -46,19 +34,44 @@ def _words(table: Table, store: Store) -> str:
     return f"{ranking(table, store, (GEMCLUS,))}\n\n{shortfalls(table, store, TEXTS, GEMCLUS)}"
 
 
-def _row(label: str, name: str) -> Row:
-    if label not in (*LARGE, *TEXTS):
-        return Row(label, (name,))
-    few = dict.fromkeys((*(column.title for column in OURS[1:]), *OTHERS), FEW)
-    return Row(label, (name,), f"{FEW} seeds, of {FRONT} {SEEDS}.", seeds=few)
-
-
 PANEL = Table(
     "panel",
-    tuple(_row(label, name) for label, name in (SETS | TEXTS).items()),
+    tuple(
+        few_seeds(row, (*OURS[1:], *PEERS), FEW, f"{FEW} seeds, of {FRONT} {SEEDS}.") if row.label in LARGE else row
+        for row in rows_of(SETS | TEXTS)
+    ),
     (*OURS, *PEERS, other(GEMCLUS, FEW)),
     ACCURACY,
     ("sklearn iris", "sklearn wine", "ionosphere", "fcps hepta"),
     _words,
 )
-EXPERIMENTS = (PANEL, *costs(PANEL))
+
+
+def _draw(canvas: Any, store: Store) -> str:
+    """A point for each method: time to the right, accuracy upwards."""
+    panel = Panel.of(PANEL, store, (GEMCLUS,)).finished()
+    means, times = panel.means, panel.typical_times
+    red, axes = [column.title for column in OURS], canvas.subplots()
+    axes.set_xscale("log")
+    for name, time, mean in zip(panel.names, times, means, strict=True):
+        colour = "#d1495b" if name in red else "#30638e"
+        axes.plot(time, mean, "o", color=colour, markersize=8 if name == FRONT else 5)
+        low = name in BELOW
+        axes.annotate(
+            name, (time, mean), (0, -6 if low else 6), textcoords="offset points", color=colour, ha="center",
+            va="top" if low else "bottom", fontweight="bold" if name == FRONT else "normal",
+        )  # fmt: skip
+    axes.set_xlim(times.min() / 1.8, times.max() * 2)
+    axes.set_ylim(means.min() - 3, means.max() + 4)
+    axes.set_xlabel("CPU time of a fit, in k-means fits (geometric mean)")
+    axes.set_ylabel("mean accuracy in %")
+    fastest = int(np.argmin(times))
+    return (
+        f"Means over {len(panel.sets)} sets; red points are widegap's. Up and to the left is better: {FRONT} has "
+        f"{means[panel.front]:.1f} % in {times[panel.front]:.0f} times the time of one k-means, the fastest method, "
+        f"{panel.names[fastest]}, {means[fastest]:.1f} % in {times[fastest]:.0f} times."
+    )
+
+
+PICTURE = Figure("panel-picture", PANEL.cells(), _draw, (7.2, 4.2))
+EXPERIMENTS = (PICTURE, PANEL, *costs(PANEL))

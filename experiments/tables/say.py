@@ -4,23 +4,15 @@ from typing import Any
 
 import numpy as np
 
+from experiments.cells import SEEDS
 from experiments.say_methods import ANSWERS, LINKS_PER_100
 from experiments.store import Store
-from experiments.tables._table import (
-    ACCURACY,
-    FREE,
-    TOLD,
-    TOLD_BASELINE,
-    Measured,
-    Score,
-    Table,
-    listed,
-    noted,
-)
+from experiments.tables._compare import Words
+from experiments.tables._table import ACCURACY, TOLD, TOLD_BASELINE, Measured, Score, Table, listed, noting, sets_of
 
 ROWS = 1500
-DRAWS = 5  # of labels and links
-SETS = {row.label: row.data[0] for row in listed("labels")}
+DRAWS = SEEDS  # of labels and links
+SETS = sets_of("labels")
 BUDGETS = (1, 2, 5, 10)
 RIVALS = ("LabelSpreading", "linear self-training", "RBF self-training")
 KMEANS = ("COP-k-means", "PCK-means")
@@ -59,17 +51,18 @@ def _counted(table: Table, reached: Any) -> str:
     return count(reached) + (f" (not on {', '.join(names)})" if names else "")
 
 
-def _column(title: str, method: str, of: str, kind: str, **settings: Any) -> Measured:
-    return Measured(title, method, settings, kind, DRAWS, noted(of))
+def _table(name: str, columns: tuple[Measured, ...], words: Words, short: bool = True, **told: Any) -> Table:
+    """Of the sets of this page; ``short`` puts one of them into the short run."""
+    return Table(name, listed("labels"), columns, TOLD_SCORE, ("digits",) * short, words, COUNTED | told)
 
 
 def label_columns(budget: int) -> tuple[Measured, ...]:
-    ours, told = "known labels", {"budget": budget}
+    ours = "known labels"
     return (
-        _column("without labels", ours, "free", FREE, **told),
-        _column("with labels, matched", ours, "matched", TOLD, **told),
-        _column("with labels, by name", ours, "named", TOLD, **told),
-        *(_column(name, f"{ours}, {name}", "named", TOLD_BASELINE, **told) for name in (*RIVALS, *KMEANS)),
+        noting("free", "without labels", ours, budget=budget),
+        noting("matched", "with labels, matched", ours, TOLD, budget=budget),
+        noting("named", "with labels, by name", ours, TOLD, budget=budget),
+        *(noting("named", name, f"{ours}, {name}", TOLD_BASELINE, budget=budget) for name in (*RIVALS, *KMEANS)),
     )
 
 
@@ -87,16 +80,7 @@ def _label_words(table: Table, store: Store) -> str:
 
 
 LABELS = tuple(
-    Table(
-        f"labels-{budget}",
-        listed("labels"),
-        label_columns(budget),
-        TOLD_SCORE,
-        ("digits",) if budget == 1 else (),
-        _label_words,
-        {**COUNTED, "budget": budget, "plural": "s" * (budget > 1)},
-    )
-    for budget in BUDGETS
+    _table(f"labels-{n}", label_columns(n), _label_words, n == 1, budget=n, plural="s" * (n > 1)) for n in BUDGETS
 )
 
 
@@ -111,23 +95,19 @@ def _link_words(table: Table, store: Store) -> str:
     )
 
 
-LINKS = Table(
+LINKS = _table(
     "links",
-    listed("labels"),
     (
-        _column("without links", "links", "free", FREE),
-        _column("with links", "links", "matched", TOLD),
-        _column("links broken", "links", "broken", TOLD),
+        noting("free", "without links", "links"),
+        noting("matched", "with links", "links", TOLD),
+        noting("broken", "links broken", "links", TOLD),
         *(
-            _column(title, f"links, {name}", of, TOLD_BASELINE)
+            noting(of, title, f"links, {name}", TOLD_BASELINE)
             for name in KMEANS
             for title, of in ((name, "matched"), (f"{name}, links broken", "broken"))
         ),
     ),
-    TOLD_SCORE,
-    ("digits",),
     _link_words,
-    COUNTED,
 )
 
 
@@ -144,21 +124,17 @@ def _question_words(table: Table, store: Store) -> str:
     return "\n".join([*lines, f"- At least as good as equally many random labels: {equal}."])
 
 
-QUESTIONS = Table(
+QUESTIONS = _table(
     "questions",
-    listed("labels"),
     (
-        _column("without labels", "questions", "free", FREE),
+        noting("free", "without labels", "questions"),
         *(
-            _column(f"{n}k {what}", "questions", f"{of} {n}", TOLD)
+            noting(f"{of} {n}", f"{n}k {what}", "questions", TOLD)
             for n in ANSWERS
             for what, of in (("random labels", "random"), ("answers", "asked"))
         ),
     ),
-    TOLD_SCORE,
-    ("digits",),
     _question_words,
-    COUNTED,
 )
 
 EXPERIMENTS = (*LABELS, LINKS, QUESTIONS)

@@ -12,39 +12,24 @@ import os
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from hashlib import sha256
+from itertools import compress, groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.stats import rankdata
 
-from experiments.cells import Cell
 from experiments.store import Store
 from experiments.tables._ranking import FRONT
-from experiments.tables._table import Measured, Row, Score, Table, costs
+from experiments.tables._table import Measured, Row, Score, Table, costs, lines_of, markdown
 from experiments.tables.panel import PEERS
 
 STANDING = Path(__file__).with_name("suite_standing.md")
 SCORES = ("ari", "nca", "accuracy")
-SETS = {  # of up to 10000 rows, by battery
-    "fcps": ("atom chainlink engytime hepta lsun target tetra twodiamonds wingnut"),
-    "graves": ("dense fuzzyx line parabolic ring ring_noisy ring_outliers zigzag zigzag_noisy zigzag_outliers"),
-    "other": ("chameleon_t4_8k chameleon_t5_8k chameleon_t7_10k chameleon_t8_8k hdbscan iris iris5 square"),
-    "sipu": ("a1 a2 a3 aggregation compound d31 flame jain pathbased r15 s1 s2 s3 s4 spiral unbalance"),
-    "uci": ("ecoli glass ionosphere sonar statlog wdbc wine yeast"),
-    "wut": (
-        "circles cross graph isolation labirynth mk1 mk2 mk3 mk4 olympic smile stripes trajectories "
-        "trapped_lovers twosplashes windows x1 x2 x3 z1 z2 z3"
-    ),
+LABELINGS = {  # how many reference labelings each set of up to 10000 rows has
+    f"{line['battery']}/{line['set']}": int(line["labelings"]) for line in lines_of("suite_sets.csv")
 }
-LABELINGS = {  # reference labelings of the sets that have more than one
-    **dict.fromkeys(("sipu/compound", "graves/fuzzyx"), 5),
-    "sipu/r15": 3,
-    **dict.fromkeys(("fcps/engytime", "fcps/target", "sipu/flame", "sipu/pathbased"), 2),
-    **dict.fromkeys((f"graves/{name}" for name in ("parabolic", "ring_outliers", "zigzag")), 2),
-    **dict.fromkeys((f"graves/zigzag_{name}" for name in ("noisy", "outliers")), 2),
-    **dict.fromkeys((f"wut/{name}" for name in ("smile", "x2", "x3")), 2),
-}
+SETS = [*LABELINGS]
 OWN = ("fcps/", "other/iris", "uci/wine", "uci/wdbc", "uci/ionosphere", "uci/statlog")  # on which defaults were tuned
 USUAL = ("sklearn_kmeans", "fastcluster_ward", "sklearn_gm", "fastcluster_average")  # shown wherever they rank
 LEADING = 8  # published methods shown besides
@@ -61,19 +46,12 @@ def published() -> tuple[list[str], list[str], Any]:
             for line in csv.DictReader(lines)
         }
     methods = sorted({method for method, _ in read})
-    sets = set_names()
     missing = [np.nan] * len(SCORES)
-    return methods, sets, np.array([[read.get((method, name), missing) for name in sets] for method in methods])
-
-
-def set_names() -> list[str]:
-    """The sets, with their batteries."""
-    return [f"{battery}/{name}" for battery, names in SETS.items() for name in names.split()]
+    return methods, SETS, np.array([[read.get((method, name), missing) for name in SETS] for method in methods])
 
 
 def data_sets(name: str) -> tuple[str, ...]:
-    """A set of the suite with each of its reference labelings."""
-    return tuple(f"suite/{name}.{labeling}" for labeling in range(LABELINGS.get(name, 1)))
+    return tuple(f"suite/{name}.{labeling}" for labeling in range(LABELINGS[name]))
 
 
 @dataclass(frozen=True)
@@ -93,7 +71,7 @@ class Standing:
 
     def on(self, chosen: Any) -> "Standing":
         """The same for some of the sets."""
-        return Standing(self.names, [self.sets[j] for j in np.flatnonzero(chosen)], self.scores[:, chosen])
+        return Standing(self.names, list(compress(self.sets, chosen)), self.scores[:, chosen])
 
     @cached_property
     def means(self) -> Any:
@@ -105,17 +83,20 @@ class Standing:
         """Mean rank of every method by adjusted Rand index; equal ones share a rank."""
         return np.array([rankdata(-column) for column in np.round(self.scores[..., 0].T, 4)]).mean(axis=0)
 
+    @property
+    def leader(self) -> int:
+        """The best of the published methods by mean adjusted Rand index."""
+        return 1 + int(np.argmax(self.means[1:, 0]))
+
     def ranking(self) -> str:
         """Ours, the best published methods and the usual ones, in order of the mean adjusted Rand index."""
         order = np.argsort(-self.means[:, 0], kind="stable")
-        theirs = [i for i in order if i]
-        shown = {0, *theirs[:LEADING], *(self.names.index(name) for name in USUAL)}
-        lines = ["| | mean ARI | mean NCA | mean accuracy | median ARI | mean rank by ARI |", "|---" * 6 + "|"]
-        for i in order:
-            if i in shown:
-                figures = [*self.means[i], np.median(self.scores[i, :, 0])]
-                lines.append(f"| {self.names[i]} | {' | '.join(f'{v:.3f}' for v in figures)} | {self.ranks[i]:.1f} |")
-        return "\n".join(lines)
+        kept = {0, *[i for i in order if i][:LEADING], *(self.names.index(name) for name in USUAL)}
+        shown = [i for i in order if i in kept]
+        figures = [[*self.means[i], np.median(self.scores[i, :, 0])] for i in shown]
+        lines = [[*(f"{v:.3f}" for v in line), f"{self.ranks[i]:.1f}"] for i, line in zip(shown, figures, strict=True)]
+        heads = ["mean ARI", "mean NCA", "mean accuracy", "median ARI", "mean rank by ARI"]
+        return markdown([self.names[i] for i in shown], heads, lines)
 
     def place(self) -> str:
         """Where ours stands among all, by each score."""
@@ -126,29 +107,23 @@ class Standing:
 
     def batteries(self) -> str:
         """Mean adjusted Rand index by battery: ours, the best in all and the best there."""
-        found = [name.partition("/")[0] for name in self.sets]
-        leader = 1 + int(np.argmax(self.means[1:, 0]))
-        lines = [f"| | sets | {FRONT} | {self.names[leader]} | best published there |", "|---" * 5 + "|"]
+        found = np.array([name.partition("/")[0] for name in self.sets])
+        lines = {}
         for battery in dict.fromkeys(found):
-            part = self.on(np.array([name == battery for name in found]))
-            best = 1 + int(np.argmax(part.means[1:, 0]))
-            lines.append(
-                f"| {battery} | {len(part.sets)} | {part.means[0, 0]:.3f} | {part.means[leader, 0]:.3f} "
-                f"| {part.means[best, 0]:.3f} ({part.names[best]}) |"
-            )
-        return "\n".join(lines)
+            part = self.on(found == battery)
+            means = [f"{part.means[i, 0]:.3f}" for i in (0, self.leader, part.leader)]
+            lines[battery] = [len(part.sets), *means[:2], f"{means[2]} ({part.names[part.leader]})"]
+        return markdown(lines, ["sets", FRONT, self.names[self.leader], "best published there"], lines.values())
 
     def losses(self) -> str:
         """The sets on which the best method in all is ahead of ours by most."""
-        leader = 1 + int(np.argmax(self.means[1:, 0]))
-        behind = self.scores[leader, :, 0] - self.scores[0, :, 0]
-        best = self.scores[1:, :, 0].max(axis=0)
+        ours, theirs, best = self.scores[0, :, 0], self.scores[self.leader, :, 0], self.scores[1:, :, 0].max(axis=0)
         told = [
-            f"{self.sets[j]} ({self.scores[0, j, 0]:.2f}; {self.scores[leader, j, 0]:.2f}, best of all {best[j]:.2f})"
-            for j in np.argsort(-behind, kind="stable")[:WORST]
-            if behind[j] > 0
+            f"{self.sets[j]} ({ours[j]:.2f}; {theirs[j]:.2f}, best of all {best[j]:.2f})"
+            for j in np.argsort(ours - theirs, kind="stable")[:WORST]
+            if theirs[j] > ours[j]
         ]
-        return f"Farthest behind {self.names[leader]} by ARI: {', '.join(told) if told else 'nowhere'}."
+        return f"Farthest behind {self.names[self.leader]} by ARI: {', '.join(told) or 'nowhere'}."
 
 
 def _incomplete(ours: Any) -> str:
@@ -173,11 +148,10 @@ class SuiteTable(Table):
 
     def measured(self, store: Store) -> Any:
         """Our scores by set and kind, the best over the labelings; None unless all were measured."""
-        column = self.columns[0]
-        found = [[store.records.get(cell) for cell in column.cells(row)] for row in self.rows]
-        if any(record is None or record.status != "ok" for records in found for record in records):
+        found = [self.columns[0].records(row, store) for row in self.rows]
+        if sum(map(len, found)) < len(self.cells()):
             return None
-        best = [[max(np.mean(r.scores[score]) for r in records if r) for score in SCORES] for records in found]
+        best = [[max(np.mean(record.scores[score]) for record in records) for score in SCORES] for records in found]
         return np.array(best) / 100
 
     def section(self, store: Store) -> str:
@@ -187,9 +161,8 @@ class SuiteTable(Table):
         """Rankings and sentences."""
         ours = self.measured(store)
         if ours is None:
-            cells: list[Cell] = self.cells()
-            done = sum(cell in store.records and store.records[cell].status == "ok" for cell in cells)
-            return f"Not complete: {done} of {len(cells)} cells."
+            cells = self.cells()
+            return f"Not complete: {len(store.ok(cells))} of {len(cells)} cells."
         mark, _, words = STANDING.read_text(encoding="utf-8").partition("\n")
         if mark != _mark(ours):
             return "The sets were measured again since they were compared: `python -m experiments suite` compares them."
@@ -207,7 +180,8 @@ class SuiteTable(Table):
         whole = Standing.of(ours)
         own = np.array([name.startswith(OWN[:1]) or name in OWN for name in whole.sets])
         fresh, tuned = whole.on(~own), whole.on(own)
-        leader = 1 + int(np.argmax(fresh.means[1:, 0]))
+        leader = fresh.names[fresh.leader]
+        by_us, by_leader = ([f"{mean:.3f}" for mean in fresh.means[i]] for i in (0, fresh.leader))
         return "\n\n".join(
             [
                 whole.ranking(),
@@ -215,11 +189,9 @@ class SuiteTable(Table):
                 f"{whole.place()}. {_incomplete(ours)}",
                 whole.batteries(),
                 f"Without the {own.sum()} sets of our own panel (fcps, iris, wine, wdbc, ionosphere, statlog), which "
-                f"were in view when the defaults were chosen, {len(fresh.sets)} are left: {FRONT} has ARI "
-                f"{fresh.means[0, 0]:.3f}, NCA {fresh.means[0, 1]:.3f}, accuracy {fresh.means[0, 2]:.3f}, "
-                f"{fresh.names[leader]} {fresh.means[leader, 0]:.3f}, {fresh.means[leader, 1]:.3f}, "
-                f"{fresh.means[leader, 2]:.3f}; it is number {fresh.place()}. On the {own.sum()} it has ARI "
-                f"{tuned.means[0, 0]:.3f}, {fresh.names[leader]} {tuned.means[leader, 0]:.3f}.",
+                f"were in view when the defaults were chosen, {len(fresh.sets)} are left: {FRONT} has ARI {by_us[0]}, "
+                f"NCA {by_us[1]}, accuracy {by_us[2]}, {leader} {', '.join(by_leader)}; it is number {fresh.place()}. "
+                f"On the {own.sum()} it has ARI {tuned.means[0, 0]:.3f}, {leader} {tuned.means[fresh.leader, 0]:.3f}.",
                 whole.losses(),
             ]
         )
@@ -227,7 +199,7 @@ class SuiteTable(Table):
 
 SUITE = SuiteTable(
     "suite",
-    tuple(Row(name, data_sets(name)) for name in set_names()),
+    tuple(Row(name, data_sets(name)) for name in SETS),
     (Measured(FRONT, FRONT, seeds=1),),
     Score("adjusted Rand index (ARI), normalised clustering accuracy (NCA) and accuracy", lambda r: r.scores["ari"]),
     quick=("wut/x2", "graves/zigzag_noisy"),
@@ -239,11 +211,9 @@ class BestLabelings(Measured):
 
     def values(self, row: Row, score: Score, store: Store) -> Any:
         best = []
-        for name in SETS[row.label].split():
-            labelings = [
-                super(BestLabelings, self).values(replace(row, data=(data,)), score, store)
-                for data in data_sets(f"{row.label}/{name}")
-            ]
+        for _, names in groupby(row.data, lambda name: name.rpartition(".")[0]):
+            rows = [replace(row, data=(name,)) for name in names]
+            labelings = [super(BestLabelings, self).values(one, score, store) for one in rows]
             if missing := [values for values in labelings if isinstance(values, str)]:
                 return missing[0]
             best.append(max(labelings, key=np.mean))
@@ -253,15 +223,14 @@ class BestLabelings(Measured):
 SUITE_PEERS = Table(
     "suite-peers",
     tuple(
-        Row(battery, tuple(data for name in names.split() for data in data_sets(f"{battery}/{name}")))
-        for battery, names in SETS.items()
+        Row(battery, tuple(data for name in names for data in data_sets(name)))
+        for battery, names in groupby(SETS, lambda name: name.partition("/")[0])
     ),
     tuple(
         BestLabelings(column.title, column.method, kind=column.kind, seeds=1)
         for column in (Measured(FRONT, FRONT), *PEERS)
-        if column.title not in ("BisectingKMeans",)
+        if column.title != "BisectingKMeans"
     ),
     Score("mean adjusted Rand index over the sets of a battery", lambda r: [v / 100 for v in r.scores["ari"]], 3),
-    quick=(),
 )
 EXPERIMENTS = (SUITE, SUITE_PEERS, *costs(SUITE_PEERS))

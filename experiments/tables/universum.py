@@ -6,11 +6,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.stats import wilcoxon
 
 from experiments.cells import Cell
 from experiments.store import Store
-from experiments.tables._compare import Columns, paper_table, shortfalls, time_table, together
+from experiments.tables._compare import Columns, chance_of, paper_table, shortfalls, time_table, together
 from experiments.tables._figure import Figure, measured
 from experiments.tables._table import ACCURACY, NMI, RAND, Measured, Row, Score, Table, listed, other, ours, tuned
 
@@ -41,8 +40,8 @@ def _idle(table: Table, store: Store) -> str:
     """How often the universum had no effect, in all runs of the label-free and the tuned column."""
     found = []
     for title in ("M2DCU", "M2DCU tuned"):
-        records = [store.records.get(cell) for row in table.rows for cell in table.column(title).cells(row)]
-        active = [extra["active"] for record in records if record for extra in record.extra]
+        cells = [cell for row in table.rows for cell in table.column(title).cells(row)]
+        active = [extra["active"] for record in store.ok(cells) for extra in record.extra]
         if active:
             found.append(f"{title} {len(active) - sum(active)} of {len(active)}")
     told = f"- Runs in which all universum rows lay within the tolerance anyway: {', '.join(found)}."
@@ -126,10 +125,8 @@ class Gain(Measured):
     def meaned(found: Sequence[Any]) -> Any:
         return found[-1] - sum(found[:-1])
 
-    def text(self, row: Row, score: Score, store: Store) -> str:
-        found = [self.values(row, of, store) for of in (ACCURACY, PERCENT_NMI)]
-        if isinstance(found[0], str):
-            return found[0]
+    def shown(self, values: Any, row: Row, score: Score, store: Store) -> str:
+        found = values, self.values(row, PERCENT_NMI, store)
         sign = "" if self.method == "M2DCU-0" else "+"
         return " / ".join(f"{np.mean(values):{sign}.1f} ± {np.std(values):.1f}" for values in found)
 
@@ -140,10 +137,9 @@ def _overall(table: Table, store: Store) -> str:
     for column in table.columns[1:]:
         gains = table.means(column, store)
         if not np.isnan(gains).any():
-            above, chance = (gains > 0).sum(), wilcoxon(gains).pvalue
-            found.append(
-                f"{column.title}: {gains.mean():+.1f} points of accuracy, above 0 on {above}, p = {chance:.2f}"
-            )
+            above, chance = (gains > 0).sum(), chance_of(gains)
+            told = f"{gains.mean():+.1f} points of accuracy, above 0 on {above}, p = {chance:.2f}"
+            found.append(f"{column.title}: {told}")
     test = f"(Wilcoxon's signed-rank test, p not corrected for {len(found)} tests)"
     return f"Means over the {len(table.rows)} collections {test}: {'; '.join(found)}." if found else ""
 

@@ -63,10 +63,7 @@ class OverCollections(Measured):
     def cells(self, row: Row) -> list[Cell]:
         return super().cells(replace(row, data=tuple(f"aside/{name}" for name in self.collections or row.data)))
 
-    def text(self, row: Row, score: Score, store: Store) -> str:
-        values = self.values(row, score, store)
-        if isinstance(values, str):
-            return values
+    def shown(self, values: Any, row: Row, score: Score, store: Store) -> str:
         return with_interval(values) if self.collections else f"{values.mean():.1f}"
 
 

@@ -431,10 +431,12 @@ def test_a_quick_run_measures_the_rows_that_are_asked_for(monkeypatch, tmp_path)
     assert {cell.method for cell in Store(tmp_path / QUICK).records} == {"CPM3C"}
 
 
-def test_list_tells_what_there_is_to_measure(monkeypatch, capsys):
+def test_list_tells_what_there_is_to_measure(tmp_path, monkeypatch, capsys):
+    store = Store(tmp_path / "results.jsonl")
     stale = {cell: record(cell) for cell in EXPERIMENTS["panel"].cells(["sklearn iris"])}
     monkeypatch.setattr(runner, "pending", lambda cells, store: [cell for cell in cells if cell in stale])
-    monkeypatch.setattr("experiments.__main__.Store", lambda: SimpleNamespace(records=stale))
+    store.records.update(stale)
+    monkeypatch.setattr("experiments.__main__.Store", lambda: store)
     main(["list"])
     *lines, missed, last = capsys.readouterr().out.splitlines()
     assert len(lines) == len(EXPERIMENTS)

@@ -255,7 +255,7 @@ def with_scores(path, table, score, number=3):
 def test_wins_and_losses_are_told_from_the_margin_on(tmp_path):
     leads = {"mixed/zoo": 60.0, "mixed/flags": 55.0, "mixed/syn00": 54.9, "mixed/crabs": 40.0}
     store = with_scores(
-        tmp_path / "r.jsonl", MIXED, lambda title, data: leads.get(data, 50.0) if title == mixed.OURS else 50.0
+        tmp_path / "r.jsonl", MIXED, lambda title, data: leads.get(data, 50.0) if title == mixed.TABLES else 50.0
     )
     words = MIXED.after(MIXED, store)
     assert "less k-prototypes: +0.002 (p = " in words

@@ -10,14 +10,15 @@ import pytest
 from experiments import catalogue, page
 from experiments import sentences as said
 from experiments.__main__ import MACHINE
-from experiments.advice import BLOCKS, SHOWN, kinds, time_ratios, with_advice
-from experiments.means import FAMD, TABLES, mean_of
+from experiments.advice import BLOCKS, kinds, time_ratios, with_advice
+from experiments.means import mean_of
 from experiments.store import Store
 from experiments.story import PAPERS, known_means, unexplained
 from experiments.tables import CHAPTERS, EXPERIMENTS
 from experiments.tables._compare import reasons
 from experiments.tables.cluster_numbers import ON_SETS, ON_SHAPES, hits
 from experiments.tables.known_topics import KNOWN_TOPICS, by_name
+from experiments.tables.mixed import FAMD, TABLES
 
 assert catalogue
 WRITTEN = (page.README, *(path for name in ("guide", "how") for path in sorted((page.DOCS / name).glob("*.md"))))
@@ -178,7 +179,7 @@ class TestAdvice:
         return max(figures, key=figures.get)
 
     def test_kinds_of_data(self, store):
-        found = {kind.partition(" (")[0]: dict(zip(SHOWN, line, strict=True)) for kind, line in kinds(store).items()}
+        found = {kind.partition(" (")[0]: line for kind, line in kinds(store).items()}
         assert self.best(found["measurements"]) == "MaxMarginClustering"
         pictures, flags = found["pictures, pixel by pixel"], found["yes/no columns"]
         assert self.best(pictures) == "UMAP + GMM"

@@ -105,7 +105,7 @@ def test_scores_of_linkages_are_the_published_ones(name, rule):
 
 @requires_data
 def test_labelings_are_those_of_the_folder():
-    for name in suite.set_names():
+    for name in suite.SETS:
         files = sorted(Path(FOLDER, "suite").glob(f"{name}.labels*.gz"))
         assert len(files) == len(suite.data_sets(name)), name
 
@@ -133,7 +133,7 @@ def with_scores(path, score):
 def test_the_best_labeling_counts(tmp_path):
     store = with_scores(tmp_path / "r.jsonl", lambda data: 90.0 if data == "suite/wut/x2.1" else 50.0)
     ours = SUITE.measured(store)
-    sets = suite.set_names()
+    sets = suite.SETS
     assert ours[sets.index("wut/x2")].tolist() == [0.9] * 3
     assert ours[sets.index("wut/x1")].tolist() == [0.5] * 3
 
