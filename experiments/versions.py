@@ -53,9 +53,7 @@ def missing_packages(run: Function) -> list[str]:
 
 def compiling(run: Function) -> bool:
     """Whether a method compiles or loads much when first used: our estimators, and packages besides scikit-learn."""
-    if of_others(run):
-        return _packages(run) not in ([], ["sklearn"])
-    return run.__module__ in ("experiments.methods", "experiments.text_methods")
+    return not of_others(run) or _packages(run) not in ([], ["sklearn"])
 
 
 @cache
