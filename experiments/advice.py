@@ -88,7 +88,7 @@ def _numbers(store: Store) -> str:
 
 
 def _shapes(store: Store) -> str:
-    lines = panel(store).lines(SHOWN, {f"fcps {name}": name for name in FCPS_SHAPES})
+    lines = panel(store, complete=False).lines(SHOWN, {f"fcps {name}": name for name in FCPS_SHAPES})
     suite = ["On the public suite:", *suite_places(store)[:1]]
     return "\n\n".join([f"Accuracy in %, on drawn shapes:\n\n{grid(lines)}", *suite])
 

@@ -15,7 +15,7 @@ from experiments.tables.panel import standing
 TEMPLATE = Path(__file__).with_name("results_page.md")
 DOCS = Path(__file__).parent.parent / "docs"
 NUMBER = re.compile(r"\d[\d.]*")  # reasons that differ in numbers only are one
-MOST_NAMED = 6  # cells named in full where a reason holds for many
+MOST_NAMED = 6  # data sets that are named where a reason holds for many
 README = DOCS.parent / "README.md"
 WITH_BLOCKS = marked_pages(DOCS)
 MARKS = ("<!-- panel: written by `python -m experiments page` -->", "<!-- end of panel -->")
@@ -48,14 +48,17 @@ def chapter_page(chapter: Chapter, store: Store, folder: Path) -> str:
 
 
 def _not_measured(store: Store) -> str:
-    """Every reason why a cell has no figure, and where."""
-    reasons: dict[str, set[str]] = {}
-    for name, experiment in EXPERIMENTS.items():
-        for cell in experiment.cells():
-            record = store.records.get(cell)
-            if record is None or record.status != "ok":
-                reasons.setdefault(_reason(record), set()).add(f"{cell.method} on {cell.data} (`{name}`)")
-    lines = [f"- {reason}: {_some(sorted(places))}" for reason, places in sorted(reasons.items())]
+    """Every reason why a cell has no figure: the methods, and the data sets of each."""
+    reasons: dict[str, dict[str, list[str]]] = {}
+    for cell in sorted({cell for experiment in EXPERIMENTS.values() for cell in experiment.cells()}, key=repr):
+        record = store.records.get(cell)
+        if record is None or record.status != "ok":
+            data = reasons.setdefault(_reason(record), {}).setdefault(cell.method, [])
+            data += [cell.data] * (cell.data not in data)
+    lines = []
+    for reason, methods in sorted(reasons.items()):
+        told = "; ".join(f"{method} on {_some(data)}" for method, data in sorted(methods.items()))
+        lines.append(f"- {reason}: {told}.")
     return "\n".join(["## What has no figure", "", *(lines or ["Every cell was measured."]), ""])
 
 
@@ -63,9 +66,9 @@ def _reason(record: Record | None) -> str:
     return "not run" if record is None else f"{record.status}: {NUMBER.sub('…', record.reason.split(';')[0])}"
 
 
-def _some(places: list[str]) -> str:
-    more = f" and {len(places) - MOST_NAMED} more" if len(places) > MOST_NAMED else ""
-    return ", ".join(places[:MOST_NAMED]) + more
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more
 
 
 def _effort(store: Store) -> str:
