@@ -33,6 +33,14 @@ Curves = Mapping[str, tuple[Any, Any]]  # abscissae and values by label
 STEPS = ((4.0, (1, 1.5, 2, 3, 4, 5, 7)), (30.0, (1, 2, 5)), (np.inf, (1,)))  # ratio of an axis' ends: marks a decade
 
 
+NEAR, DOT = 8.0, 5.0  # points between a dot and its name without a line, and half the pixels that a dot takes
+OFFSETS = [  # of names, the nearest first: above, below, right, left, and between these
+    (distance * x, distance * y)
+    for distance in (6.0, 12.0, 18.0, 26.0, 36.0, 48.0, 60.0)
+    for x, y in ((0, 1), (0, -1), (1, 0), (-1, 0), (0.8, 0.8), (-0.8, 0.8), (0.8, -0.8), (-0.8, -0.8))
+]
+
+
 class MissingError(Exception):
     """Cells of a figure that the results file has not."""
 
@@ -156,6 +164,33 @@ def curves(
     if symbol == "n":
         axes.plot(at, 2 * values[-1] * (at / at[-1]), ":", color="#555555", linewidth=1, label="linear")
     return found
+
+
+def name_points(axes: Any, names: Sequence[str], at: Any, styles: Sequence[Mapping[str, Any]]) -> None:
+    """Names near points, where they hide neither a point nor another name; a line leads to those that lie farther off.
+
+    The first name has the first choice. Limits and scales of the axes must be set before.
+    """
+    from matplotlib.transforms import Bbox
+
+    axes.figure.draw_without_rendering()  # places the axes
+    room = axes.get_window_extent()
+    taken = [Bbox.from_bounds(x - DOT, y - DOT, 2 * DOT, 2 * DOT) for x, y in axes.transData.transform(at)]
+    for name, point, style in zip(names, at, styles, strict=True):
+        for offset in OFFSETS:
+            x, y = (int(np.sign(part)) for part in offset)
+            sides = {"ha": ("center", "left", "right")[x], "va": ("center", "bottom", "top")[y]}
+            label = axes.annotate(name, point, offset, textcoords="offset points", **sides, **style)
+            label.set_in_layout(False)  # or the axes would move again
+            box = label.get_window_extent()
+            inside = room.x0 <= box.x0 and box.x1 <= room.x1 and room.y0 <= box.y0 and box.y1 <= room.y1
+            if (inside and not box.count_overlaps(taken)) or offset == OFFSETS[-1]:
+                break
+            label.remove()
+        taken.append(box)
+        if max(map(abs, offset)) > NEAR:
+            line = {"arrowstyle": "-", "color": style["color"], "lw": 0.5, "shrinkA": 0, "shrinkB": 3}
+            axes.annotate("", point, offset, textcoords="offset points", arrowprops=line).set_in_layout(False)
 
 
 def growths(found: Curves, symbol: str) -> str:

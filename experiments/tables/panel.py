@@ -6,7 +6,7 @@ import numpy as np
 
 from experiments.cells import SEEDS
 from experiments.store import Store
-from experiments.tables._figure import Figure
+from experiments.tables._figure import Figure, name_points
 from experiments.tables._ranking import FRONT, KNOWN, Panel, ranking, shortfalls
 from experiments.tables._table import ACCURACY, Measured, Table, costs, few_seeds, other, ours, rows_of, sets_of
 
@@ -20,7 +20,6 @@ OTHERS = (
 PEERS = tuple(other(name, SEEDS_OF.get(name, SEEDS)) for name in OTHERS)
 GEMCLUS = "gemclus"  # a package under the GPL: measured where it is installed, for comparison only
 FEW = 2
-BELOW = ("SpectralClustering", "CPM3C", "GMM tied", "HDBSCAN", "BisectingKMeans")  # names that would lie on another one
 SETS, TEXTS = sets_of("panel"), sets_of("panel-texts")
 LARGE = ("mnist", "rcv1", "a9a", "letter", "cora", *TEXTS)
 
@@ -53,18 +52,17 @@ def _draw(canvas: Any, store: Store) -> str:
     means, times = panel.means, panel.typical_times
     red, axes = [column.title for column in OURS], canvas.subplots()
     axes.set_xscale("log")
-    for name, time, mean in zip(panel.names, times, means, strict=True):
-        colour = "#d1495b" if name in red else "#30638e"
-        axes.plot(time, mean, "o", color=colour, markersize=8 if name == FRONT else 5)
-        low = name in BELOW
-        axes.annotate(
-            name, (time, mean), (0, -6 if low else 6), textcoords="offset points", color=colour, ha="center",
-            va="top" if low else "bottom", fontweight="bold" if name == FRONT else "normal",
-        )  # fmt: skip
+    order = sorted(range(len(means)), key=lambda i: (i != panel.front, panel.names[i] not in red, -means[i]))
+    styles = []
+    for i in order:
+        colour, is_front = "#d1495b" if panel.names[i] in red else "#30638e", i == panel.front
+        axes.plot(times[i], means[i], "o", color=colour, markersize=8 if is_front else 5)
+        styles.append({"color": colour, "fontweight": "bold" if is_front else "normal"})
     axes.set_xlim(times.min() / 1.8, times.max() * 2)
     axes.set_ylim(means.min() - 3, means.max() + 4)
     axes.set_xlabel("CPU time of a fit, in k-means fits (geometric mean)")
     axes.set_ylabel("mean accuracy in %")
+    name_points(axes, [panel.names[i] for i in order], np.column_stack([times, means])[order], styles)
     fastest = int(np.argmin(times))
     return (
         f"Means over {len(panel.sets)} sets; red points are widegap's. Up and to the left is better: {FRONT} has "

@@ -95,3 +95,7 @@ def test_commands_in_sentences_are_there(name, capsys):
 def test_python_of_the_readme_runs(code, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     exec(compile(code, "README.md", "exec"), {})
+
+
+def test_the_readme_is_short():
+    assert len(TEXT.splitlines()) <= 120

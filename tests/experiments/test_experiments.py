@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure as Canvas
 
 from experiments import catalogue, cells, page, runner, versions
 from experiments.__main__ import QUICK, main
@@ -18,6 +19,7 @@ from experiments.cells import Cell, Outcome, Task
 from experiments.judge import judge
 from experiments.store import PATH, Record, Store
 from experiments.tables import EXPERIMENTS
+from experiments.tables._figure import name_points
 from experiments.tables._ranking import ranking, shortfalls
 from experiments.tables._table import (
     ACCURACY,
@@ -523,3 +525,19 @@ def test_quick_run_of_every_table(tmp_path):
     if "WIDEGAP_DATA" not in os.environ:
         pytest.skip("WIDEGAP_DATA is not set")
     main(["run", "--quick"])
+
+
+def test_names_of_points_hide_nothing():
+    """Seven points in one place and one far away, under one name that is long."""
+    axes = Canvas(figsize=(7, 4), layout="constrained").subplots()
+    axes.set(xlim=(0, 10), ylim=(0, 10))
+    at = np.array([[5 + 0.1 * i, 5 + 0.1 * (i % 3)] for i in range(7)] + [[9.9, 9.9]])
+    names = ["a rather long name", *"BCDEFG", "in the corner"]
+    name_points(axes, names, at, [{"color": "k"}] * len(names))
+    room = axes.get_window_extent()
+    boxes = {text.get_text(): text.get_window_extent() for text in axes.texts if text.get_text()}
+    assert set(boxes) == set(names)
+    for name, box in boxes.items():
+        assert not box.count_overlaps([other for of, other in boxes.items() if of != name])
+        assert not any(box.contains(*dot) for dot in axes.transData.transform(at))
+        assert room.contains(box.x0, box.y0) and room.contains(box.x1, box.y1)
