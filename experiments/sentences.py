@@ -247,11 +247,8 @@ def _changed(store: Store) -> str:
 
 
 def _known_topics(store: Store) -> str:
-    means = by_name(store)
-    if all(np.isnan(line[1:]).all() for line in means.values()):
-        return "This was not run yet."
     heads = ["none known", *(f"{budget} per class" for budget in BUDGETS)]
-    lines = {label: dict(zip(heads, line, strict=True)) for label, line in means.items()}
+    lines = {label: dict(zip(heads, line, strict=True)) for label, line in by_name(store).items()}
     return f"Accuracy of the other documents in %:\n\n{grid(lines)}"
 
 
