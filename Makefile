@@ -127,7 +127,7 @@ release-check: $(READY)
 test-dist: $(READY)
 	$(BIN)/python -m pytest -m slow tests/conformance/test_distribution.py
 
-# Resumable, six to seven hours of CPU time in all: cells that experiments/results.jsonl has from the same code are kept.
+# Resumable, four to five hours of CPU time in all: cells that experiments/results.jsonl has from the same code are kept.
 experiments: $(READY)
 	$(BIN)/python -m experiments run
 
