@@ -108,4 +108,4 @@ def with_panel(readme: str, store: Store) -> str:
 
 def _machine(machine: dict[str, Any]) -> str:
     last = ", ".join(f"{name} {value}" for name, value in machine.items())
-    return f"The last cells were measured on: {last}. If they are of several runs, earlier ones may be of other machines.\n"
+    return f"The last cells were measured on: {last}. Those of earlier runs may be of other machines.\n"
