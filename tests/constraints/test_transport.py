@@ -1,5 +1,6 @@
 """The label step against brute force, linear programming and its own duality certificate."""
 
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -284,13 +285,19 @@ def two_sided_problems(draw: st.DrawFn) -> tuple[Costs, Counts, Counts]:
     return costs, np.maximum(sizes - slack[0], 0), sizes + slack[1]
 
 
+@cache
+def all_labelings(n, k):
+    """Every labeling of n rows by k clusters, and its sizes."""
+    labelings = np.array(list(product(range(k), repeat=n)))
+    return labelings, (labelings[:, :, None] == np.arange(k)).sum(axis=1)
+
+
 @settings(deadline=None, max_examples=150)
 @given(two_sided_problems())
 def test_upper_bounds_agree_with_brute_force(problem):
     costs, lower, upper = problem
     n, k = costs.shape
-    labelings = np.array(list(product(range(k), repeat=n)))
-    counts = (labelings[:, :, None] == np.arange(k)).sum(axis=1)
+    labelings, counts = all_labelings(n, k)
     feasible = labelings[((counts >= lower) & (counts <= upper)).all(axis=1)]
     expected = costs[np.arange(n), feasible].sum(axis=1).min()
     assert cost_of(costs, assign(costs, lower, upper)) == pytest.approx(expected, rel=1e-9, abs=1e-9)

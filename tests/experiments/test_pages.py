@@ -67,12 +67,17 @@ TYPED = {
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory):
+def store():
+    return Store()
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory, store):
     """The pages, made anew."""
     folder = tmp_path_factory.mktemp("docs")
     (folder / "results").mkdir()
     (folder / "results" / "gone.md").write_text("# A page of former results")
-    page.write(Store(), json.loads(MACHINE.read_text()), folder)
+    page.write(store, json.loads(MACHINE.read_text()), folder)
     return folder
 
 
@@ -109,9 +114,9 @@ def test_the_story_is_on_one_screen():
 @pytest.mark.parametrize(
     ("path", "filled"), [(page.README, page.with_panel), *((path, with_advice) for path in page.WITH_BLOCKS)]
 )
-def test_readme_and_guide_show_the_stored_results(path, filled):
+def test_readme_and_guide_show_the_stored_results(path, filled, store):
     text = path.read_text()
-    assert filled(text, Store()) == text, "run python -m experiments page"
+    assert filled(text, store) == text, "run python -m experiments page"
 
 
 def drawing(path):
@@ -165,11 +170,6 @@ def test_no_measured_figure_is_typed(path):
             assert words in text, f"{words!r} is not on the page any more: remove it from TYPED"
             text = text.replace(words, "")
     assert not [line for line in text.splitlines() if FIGURE.search(line)]
-
-
-@pytest.fixture(scope="module")
-def store():
-    return Store()
 
 
 class TestAdvice:
